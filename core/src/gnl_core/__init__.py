@@ -1,0 +1,1 @@
+"""gnl: background work that survives crashes, on the database you already have."""
