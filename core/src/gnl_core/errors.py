@@ -3,12 +3,12 @@
 ::
 
     GnlError
-    ├── InvalidJob             a type, id, payload or option was refused; nothing was written
-    ├── InvalidOption          another argument was refused (also a ValueError)
-    │   └── InvalidCursor      a cursor is damaged, or belongs to another listing
+    ├── InvalidInput           an argument was refused before anything was done
+    │   ├── InvalidJob         ... one that describes a job; nothing was written
+    │   └── InvalidCursor      ... a cursor that is damaged, or belongs to another listing
+    ├── UndecodableText        stored text is not what the codec writes
     ├── IdConflict             an id is known with another type or payload
     ├── QueueFull              max_depth would be exceeded; nothing was written
-    ├── UnknownJob             no job has this id in this organization
     ├── StoreNotFound          no store is installed for the scheme of a URL
     ├── StoreError
     │   ├── StoreUnavailable   no answer, or an ambiguous one: the call may have happened
@@ -34,8 +34,8 @@ __all__ = [
     "GnlError",
     "IdConflict",
     "InvalidCursor",
+    "InvalidInput",
     "InvalidJob",
-    "InvalidOption",
     "QueueFull",
     "RevokedWhy",
     "SchemaMismatch",
@@ -43,11 +43,15 @@ __all__ = [
     "StoreNotFound",
     "StoreRejected",
     "StoreUnavailable",
-    "UnknownJob",
+    "UndecodableText",
 ]
 
 
-class InvalidJob(GnlError, ValueError):
+class InvalidInput(GnlError, ValueError):
+    """An argument was refused before anything was done."""
+
+
+class InvalidJob(InvalidInput):
     """A job was refused before anything was written.
 
     `index` is its position in the call to `enqueue_many`, None for a single job.
@@ -55,31 +59,38 @@ class InvalidJob(GnlError, ValueError):
 
     def __init__(self, message: str, *, index: int | None = None) -> None:
         super().__init__(message if index is None else f"jobs[{index}]: {message}")
-        self.reason = message
         self.index = index
 
 
-class InvalidOption(GnlError, ValueError):
-    """An argument was refused before anything was done."""
-
-
-class InvalidCursor(InvalidOption):
+class InvalidCursor(InvalidInput):
     """A cursor is damaged, or was made by another listing. Start again without a cursor."""
 
 
-class IdConflict(GnlError):
-    """An id is known in its organization with another type or payload.
+class UndecodableText(GnlError, ValueError):
+    """Stored text is not what the codec writes: damaged, or written by a newer version."""
 
-    The job that was there is unchanged. `index` is the position in the call to `enqueue_many`.
+
+class IdConflict(GnlError):
+    """An id is known in its organization with another type or payload; that job is unchanged.
+
+    `index` is the position in the call to `enqueue_many`, None for a single job. `written` is
+    true if the other jobs of that call are in the store all the same.
     """
 
     def __init__(
-        self, message: str, *, id: str, org_id: str | None, index: int | None = None
+        self,
+        message: str,
+        *,
+        id: str,
+        org_id: str | None,
+        index: int | None = None,
+        written: bool = False,
     ) -> None:
         super().__init__(message if index is None else f"jobs[{index}]: {message}")
         self.id = id
         self.org_id = org_id
         self.index = index
+        self.written = written
 
 
 class QueueFull(GnlError):
@@ -98,10 +109,6 @@ class QueueFull(GnlError):
         self.depth = depth
         self.new = new
         self.limit = limit
-
-
-class UnknownJob(GnlError, LookupError):
-    """No job has this id in this organization (never enqueued, or pruned)."""
 
 
 class StoreNotFound(GnlError, LookupError):
