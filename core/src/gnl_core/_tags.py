@@ -16,6 +16,7 @@ from decimal import Decimal
 from typing import Final
 from uuid import UUID
 
+from gnl_core._shown import shown
 from gnl_core.errors import InvalidInput
 
 TAG: Final = "$gnl"
@@ -65,14 +66,14 @@ def from_json(found: dict[str, object]) -> object:
             return {TAG: content}
         case [str(name), str() | int() as content] if name in _READERS:
             return _READERS[name](content)
-    raise ValueError(f"{found[TAG]!r:.80} is no tag that this version knows")
+    raise ValueError(f"{shown(found[TAG])} is no tag that this version knows")
 
 
 def _dict(value: dict[object, object], levels: int) -> object:
     written: dict[str, object] = {}
     for key, item in value.items():
         if type(key) is not str:
-            raise Refusal(f"key {_short(key)} is a {type(key).__name__}; JSON keys are str")
+            raise Refusal(f"key {shown(key)} is a {type(key).__name__}; JSON keys are str")
         try:
             _check_text(key)
             written[key] = to_json(item, levels - 1)
@@ -122,9 +123,7 @@ def _nothing_to_check(value: object) -> None:
 
 def _write_datetime(value: datetime) -> str:
     if value.utcoffset() is None:
-        raise Refusal(
-            f"{value.isoformat()} is naive; give it a time zone, as in datetime.now(timezone.utc)"
-        )
+        raise Refusal(f"{value.isoformat()} is naive; give it a time zone, as in datetime.now(UTC)")
     return value.isoformat()
 
 
@@ -191,21 +190,12 @@ def _unknown(value: object) -> str:
     kind = type(value)
     for known, advice in _ADVICE:
         if isinstance(value, known):
-            return f"{_short(value)} is a {kind.__name__}: {advice}"
+            return f"{shown(value)} is a {kind.__name__}: {advice}"
     names = ", ".join(sorted(kind.__name__ for kind in _WRITERS))
     return (
-        f"{_short(value)} is a {kind.__module__}.{kind.__qualname__}; a payload holds"
+        f"{shown(value)} is a {kind.__module__}.{kind.__qualname__}; a payload holds"
         f" JSON values and {names}"
     )
-
-
-def _short(value: object) -> str:
-    """`value` for a message: it may be huge, or raise when asked."""
-    try:
-        text = ascii(value)
-    except Exception:  # whatever a user's __repr__ raises
-        text = "value"
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _step(key: str) -> str:

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from gnl_core._tags import MAX_DIGITS, MAX_LEVELS, TAG, Refusal, from_json, to_json
+from gnl_core._shown import shown
 from gnl_core.errors import InvalidInput, UndecodableText
 
 __all__ = ["MAX_BYTES", "Decoded", "decode", "encode", "same_content"]
@@ -62,7 +63,7 @@ def decode(text: str) -> Decoded:
         # Every tagged value shows its tag literally, so most texts need no second look.
         return _read(_TAGGED if _QUOTED_TAG in text else _PLAIN, text)
     except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
-        raise UndecodableText(f"stored text cannot be decoded: {error}: {text!r:.80}") from error
+        raise UndecodableText(f"stored text cannot be decoded: {error}: {shown(text)}") from error
 
 
 def same_content(a: str, b: str) -> bool:
