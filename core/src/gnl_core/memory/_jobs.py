@@ -275,8 +275,7 @@ class JobTable:
         expired = sorted(
             (expires_at, seq)
             for seq in self._held
-            if (expires_at := self._by_seq[seq].record.expires_at) is not None
-            and expires_at <= now
+            if (expires_at := self._by_seq[seq].record.expires_at) is not None and expires_at <= now
         )
         for expires_at, seq in expired[:CLAIM_SWEEP_LIMIT]:
             job = self._by_seq[seq]

@@ -1,0 +1,109 @@
+"""The queue's words for the shared engine: jobs are claimed, extended and settled like this."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import random
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from gnl_core.backoff import Backoff, next_delay
+from gnl_core.codec import decode, encode
+from gnl_core.errortext import describe
+from gnl_core.queue._context import DeadLetter, GiveBack, JobContext, Retry
+from gnl_core.runtime import Invocation, Signal, Taken
+from gnl_core.spi import (
+    SECOND,
+    Dead,
+    Done,
+    Duration,
+    Grant,
+    HoldState,
+    Outcome,
+    Release,
+    Store,
+    Verdict,
+)
+from gnl_core.spi import Retry as RetryVerdict
+
+Handler: TypeAlias = Callable[[Any, JobContext], Awaitable[object] | object]
+"""``async def handler(payload, ctx)``, or a plain ``def``, which runs in a thread."""
+
+
+class JobsBoundary:
+    """Jobs of the types in `handlers`, through the shared engine."""
+
+    def __init__(
+        self,
+        store: Store,
+        handlers: Mapping[str, Handler],
+        *,
+        ttl: Duration,
+        worker: str,
+        max_attempts: int,
+        backoff: Backoff,
+    ) -> None:
+        self._jobs = store.jobs
+        self._handlers = {type_: (h, _blocks(h)) for type_, h in handlers.items()}
+        self._types = tuple(handlers)
+        self._ttl = ttl
+        self._worker = worker
+        self._max_attempts = max_attempts
+        self._backoff = backoff
+
+    async def claim(self, limit: int) -> Taken[Grant]:
+        claimed = await self._jobs.claim(
+            self._types, limit, self._ttl, self._worker, max_attempts=self._max_attempts
+        )
+        due = claimed.next_due_in
+        return Taken(claimed.grants, None if due is None else due / SECOND)
+
+    async def extend(self, store: Store, grants: Sequence[Grant]) -> Sequence[HoldState]:
+        extensions = await store.jobs.extend([grant.hold for grant in grants], self._ttl)
+        return [extension.state for extension in extensions]
+
+    async def settle(self, outcomes: Sequence[tuple[Grant, Verdict]]) -> Sequence[bool]:
+        settlements = await self._jobs.settle(
+            [Outcome(grant.hold, verdict) for grant, verdict in outcomes]
+        )
+        return [settlement.state is not None for settlement in settlements]
+
+    def prepare(self, grant: Grant, signal: Signal) -> Invocation:
+        handler, threaded = self._handlers[grant.type]
+        payload = decode(grant.payload)
+        return Invocation(
+            functools.partial(handler, payload, JobContext(grant, signal)), threaded=threaded
+        )
+
+    def returned(self, grant: Grant, value: object) -> Verdict:
+        return Done("null" if value is None else encode(value, what="result"))
+
+    def raised(self, grant: Grant, error: BaseException) -> Verdict:
+        if isinstance(error, GiveBack):
+            return Release(error.delay)
+        if isinstance(error, DeadLetter) or grant.attempt >= grant.max_attempts:
+            return Dead(describe(error))
+        if isinstance(error, Retry):
+            return RetryVerdict(error.delay, describe(error))
+        return RetryVerdict(
+            next_delay(self._backoff, grant.attempt, random.random), describe(error)
+        )
+
+    def given_back(self, grant: Grant) -> Verdict:
+        return Release()
+
+    def name(self, grant: Grant) -> str:
+        org = "" if grant.org_id is None else f" of {grant.org_id!r}"
+        return f"job {grant.id!r} ({grant.type}){org}"
+
+
+def _blocks(handler: Handler) -> bool:
+    """True for a plain function: it must not run on the event loop."""
+    inner: object = handler
+    while isinstance(inner, functools.partial):
+        inner = inner.func
+    return not (
+        inspect.iscoroutinefunction(inner)
+        or inspect.iscoroutinefunction(getattr(inner, "__call__", None))  # noqa: B004
+    )

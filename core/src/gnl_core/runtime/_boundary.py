@@ -1,0 +1,65 @@
+"""What a boundary (queue, events, scheduler) tells the shared engine: its words, not its loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from gnl_core.runtime._signal import Signal
+from gnl_core.spi import HoldState, Store
+
+GrantT = TypeVar("GrantT")
+VerdictT = TypeVar("VerdictT")
+
+
+@dataclass(frozen=True, slots=True)
+class Taken(Generic[GrantT]):
+    """What a claim brought. `next_due` is seconds until more falls due, None if nothing waits."""
+
+    grants: Sequence[GrantT]
+    next_due: float | None
+
+
+@dataclass(slots=True)
+class Invocation:
+    """A handler with its arguments. `threaded`: `call` blocks; else it answers an awaitable."""
+
+    call: Callable[[], Any]
+    threaded: bool
+
+
+class Boundary(Protocol[GrantT, VerdictT]):
+    """One kind of held work: how it is claimed, renewed, settled, and what its handlers are."""
+
+    async def claim(self, limit: int) -> Taken[GrantT]:
+        """Take up to `limit` pieces of work under a lease."""
+        ...
+
+    async def extend(self, store: Store, grants: Sequence[GrantT]) -> Sequence[HoldState]:
+        """Renew leases through `store`, a handle of the lease keeper's own."""
+        ...
+
+    async def settle(self, outcomes: Sequence[tuple[GrantT, VerdictT]]) -> Sequence[bool]:
+        """Write outcomes, fenced; False for each grant whose lease was lost."""
+        ...
+
+    def prepare(self, grant: GrantT, signal: Signal) -> Invocation:
+        """The handler to call; what this raises is the failure of the attempt."""
+        ...
+
+    def returned(self, grant: GrantT, value: object) -> VerdictT:
+        """The handler returned; what this raises is the failure of the attempt."""
+        ...
+
+    def raised(self, grant: GrantT, error: BaseException) -> VerdictT:
+        """The attempt failed, or asked for something by raising. Must not raise."""
+        ...
+
+    def given_back(self, grant: GrantT) -> VerdictT:
+        """The attempt does not count: hand the work back."""
+        ...
+
+    def name(self, grant: GrantT) -> str:
+        """What logs call it."""
+        ...

@@ -1,0 +1,52 @@
+"""How long an idle poll waits, and how far a busy one claims ahead. Pure arithmetic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+
+class IdleWait:
+    """Doubling waits between `shortest` and `longest` seconds, with jitter.
+
+    Jitter takes up to a quarter off, so that idle processes drift apart; it never adds.
+    """
+
+    def __init__(self, shortest: float, longest: float, random: Callable[[], float]) -> None:
+        self._shortest = shortest
+        self._longest = longest
+        self._random = random
+        self._wait = shortest
+
+    def next(self) -> float:
+        """The wait after one more empty poll, in seconds."""
+        wait = self._wait
+        self._wait = min(self._longest, wait * 2)
+        return wait * (1 - self._random() / 4)
+
+    def reset(self) -> None:
+        """Something was claimed: start again from the shortest."""
+        self._wait = self._shortest
+
+
+class ClaimAhead:
+    """How many jobs to hold beyond the running ones so that no slot waits for a claim.
+
+    Two claims' worth of what the handlers finish: next to nothing for long handlers, the whole
+    `limit` for tiny ones. Starts at 0, so a worker that dies at once takes nothing with it.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._rate = 0.0
+        self._latency = 0.0
+
+    def observe(self, finished: int, elapsed: float, latency: float) -> None:
+        """`finished` handlers in `elapsed` seconds, around a claim that took `latency` seconds."""
+        if elapsed > 0:
+            self._rate = (self._rate + finished / elapsed) / 2
+            self._latency = (self._latency + latency) / 2 if self._latency else latency
+
+    def jobs(self) -> int:
+        """How many to claim ahead now."""
+        return min(self._limit, math.floor(2 * self._rate * self._latency))
