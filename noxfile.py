@@ -1,0 +1,136 @@
+"""Every check of this repository. `nox` runs them all, `nox -s NAME` one of them."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import nox
+
+ROOT = Path(__file__).parent
+WHEELS = ROOT / "build" / "wheels"
+
+nox.needs_version = ">=2024.10.9"
+nox.options.sessions = ["lint", "types", "docs", "wheels", "tests"]
+nox.options.error_on_external_run = True
+
+GROUPS = nox.project.load_toml(ROOT / "pyproject.toml")
+
+
+def _group(name: str) -> list[str]:
+    return list(nox.project.dependency_groups(GROUPS, name))
+
+
+def _distributions() -> list[str]:
+    """Folder of each distribution, relative to the root: what others build on comes first."""
+    found = ROOT.glob("*/pyproject.toml"), ROOT.glob("stores/*/pyproject.toml")
+    folders = {p.parent.relative_to(ROOT).as_posix() for paths in found for p in paths}
+    return sorted(folders, key=lambda f: (f != "core", f != "stores/gnl-store-sql", f))
+
+
+def _install_all(session: nox.Session, *groups: str) -> None:
+    """Every distribution from this checkout, and the tools of some groups."""
+    ours = [part for folder in _distributions() for part in ("-e", f"./{folder}")]
+    session.install("-q", *ours, *(need for group in groups for need in _group(group)))
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Style, imports between the parts, sizes, and what must not be in the tree."""
+    _install_all(session, "lint")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("lint-imports", "--no-cache")
+    session.run("python", "tools/check_size.py")
+    session.run("python", "tools/check_tree.py")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Mypy, strict, one distribution at a time."""
+    _install_all(session, "types", "test")
+    for folder in _distributions():
+        session.run("mypy", f"{folder}/src")
+    session.run("mypy", "noxfile.py", "tools", "examples")
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Every test of every distribution; GNL_REQUIRE=all makes a missing server a failure."""
+    _install_all(session, "test")
+    session.run("python", "-m", "pytest", *session.posargs)
+
+
+@nox.session
+def snippets(session: nox.Session) -> None:
+    """Run the code in README and docs, and nothing else."""
+    _install_all(session, "test")
+    session.run("python", "-m", "pytest", "docs/tests", *session.posargs)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the documentation into site/; a broken link is an error."""
+    _install_all(session, "docs")
+    session.run("mkdocs", "build", "--strict", "--quiet")
+    session.log(f"open {ROOT / 'site' / 'index.html'}")
+
+
+@nox.session
+def build(session: nox.Session) -> None:
+    """Build every wheel into build/wheels."""
+    shutil.rmtree(WHEELS, ignore_errors=True)
+    session.install("-q", "hatchling")
+    options = ("--no-deps", "--no-build-isolation", "--wheel-dir", str(WHEELS))
+    session.run("pip", "wheel", "-q", *options, *(f"./{f}" for f in _distributions()))
+
+
+@nox.session(requires=["build"])
+@nox.parametrize("folder", [nox.param(f, id=Path(f).name) for f in _distributions()])
+def wheels(session: nox.Session, folder: str) -> None:
+    """Install one wheel alone, with only what it asks for, and use it."""
+    name, ours = _needs(folder)
+    session.install("-q", *(str(_wheel(need)) for need in [name, *ours]))
+    check = ROOT / "tools" / "check_wheel.py"
+    session.chdir(session.create_tmp())
+    session.run("python", "-I", str(check), name, *ours)
+
+
+def _needs(folder: str) -> tuple[str, list[str]]:
+    """Name of a distribution, and all of ours that it is installed with."""
+    name, direct = _project(ROOT / folder)
+    needs: list[str] = []
+    while direct:
+        need = direct.pop()
+        if need not in needs:
+            needs.append(need)
+            direct += _project(_folder_of(need))[1]
+    return name, sorted(needs)
+
+
+def _project(folder: Path) -> tuple[str, list[str]]:
+    project = nox.project.load_toml(folder / "pyproject.toml")["project"]
+    return project["name"], [d for d in project.get("dependencies", ()) if d.startswith("gnl-")]
+
+
+def _folder_of(name: str) -> Path:
+    return next(ROOT / f for f in _distributions() if _project(ROOT / f)[0] == name)
+
+
+def _wheel(name: str) -> Path:
+    return next(WHEELS.glob(f"{name.replace('-', '_')}-*.whl"))
+
+
+@nox.session(venv_backend="none")
+def dev(session: nox.Session) -> None:
+    """Install everything, editable, beside nox: then `python -m pytest` and mypy just work."""
+    ours = [part for folder in _distributions() for part in ("-e", f"./{folder}")]
+    needs = (need for group in ("lint", "types", "test", "docs") for need in _group(group))
+    session.run(sys.executable, "-m", "pip", "install", "-q", *ours, *needs, external=True)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Say how to measure: figures mean nothing on a machine that does something else."""
+    session.log("see bench/README.md")
