@@ -105,7 +105,9 @@ class JobTable:
             self._wake_delayed(types, now)
             grants: list[Grant] = []
             while len(grants) < limit and (head := self._ready.first(types)) is not None:
-                grants.append(self._grant(*head, now, ttl, worker, max_attempts))
+                grants.append(
+                    self._grant(*head, now, ttl=ttl, worker=worker, max_attempts=max_attempts)
+                )
             return Claimed(tuple(grants), self._next_due_in(types, now))
 
     def extend(self, holds: Sequence[Hold], ttl: Duration) -> tuple[Extension, ...]:
@@ -303,7 +305,7 @@ class JobTable:
             self._make_ready(self._by_seq[seq])
 
     def _grant(
-        self, pair: Pair, seq: int, now: Instant, ttl: Duration, worker: str, max_attempts: int
+        self, pair: Pair, seq: int, now: Instant, *, ttl: Duration, worker: str, max_attempts: int
     ) -> Grant:
         self._ready.grant(pair, self._next_stamp())
         job = self._by_seq[seq]

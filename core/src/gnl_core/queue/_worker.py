@@ -13,8 +13,6 @@ from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Self
 
-from gnl_core.storage import Storage
-
 from gnl_core._durations import Seconds, to_duration
 from gnl_core._shown import shown
 from gnl_core.backoff import RetryDelay, to_backoff
@@ -25,6 +23,7 @@ from gnl_core.queue._jobs_boundary import Handler, JobsBoundary
 from gnl_core.queue._pruner import Pruner
 from gnl_core.runtime import Engine, EngineOptions, OnRevoke
 from gnl_core.spi import SECOND, Grant, Verdict
+from gnl_core.storage import Storage
 
 _logger = logging.getLogger("gnl.worker")
 
