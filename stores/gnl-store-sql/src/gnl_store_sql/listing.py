@@ -1,0 +1,121 @@
+"""Pages of a snapshot listing, at the cost of the page.
+
+The first page fixes a horizon: the highest sequence number there is, and where a database
+commits in another order than it numbers, its snapshot as text. Both travel in the position.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import ColumnElement, bindparam, or_, tuple_
+
+from gnl_core.spi import EveryLane, JobPage, JobState, OneLane, Scope, StoreRejected
+from gnl_store_sql.reads import select_records
+from gnl_store_sql.records import RECORD_COLUMNS, job_record, org_text
+from gnl_store_sql.statements import Row, SqlDialect, Steps
+from gnl_store_sql.tables import Tables
+
+_SEQ = RECORD_COLUMNS.index("seq")
+_ORG = RECORD_COLUMNS.index("org")
+_LAST_SEQ: Final = 2**63 - 1
+
+
+class Horizon(NamedTuple):
+    """What the listing may show: sequence numbers up to `bound`, seen by `snapshot`."""
+
+    bound: int
+    snapshot: str = ""
+
+
+class Position(NamedTuple):
+    """The horizon of a listing, and the last job given out."""
+
+    horizon: Horizon
+    org: str
+    seq: int
+
+    def text(self) -> str:
+        """The position as a store hands it out."""
+        bound, snapshot = self.horizon
+        return json.dumps([bound, snapshot, self.org, self.seq], ensure_ascii=False)
+
+
+def read_position(position: str) -> Position:
+    """The position in the text; `StoreRejected` for any other text."""
+    try:
+        bound, snapshot, org, seq = json.loads(position)
+    except (ValueError, TypeError):
+        bound = snapshot = org = seq = None
+    numbers = type(bound) is int and type(seq) is int and 0 <= bound <= _LAST_SEQ
+    if not numbers or not isinstance(snapshot, str) or not isinstance(org, str):
+        raise StoreRejected(f"{position!r} is not a position of this store")
+    return Position(Horizon(bound, snapshot), org, seq)
+
+
+class Listing:
+    """The listing, compiled for one dialect.
+
+    `horizon` finds the horizon of a listing that begins. `visible`, where commits do not come
+    in the order of numbers, is the condition that a row of ``tables.jobs`` is seen by the
+    snapshot in the parameter ``snapshot``.
+    """
+
+    def __init__(
+        self,
+        tables: Tables,
+        dialect: SqlDialect,
+        horizon: Callable[[], Steps[Horizon]],
+        visible: ColumnElement[bool] | None = None,
+    ) -> None:
+        self._horizon = horizon
+        jobs = tables.jobs.c
+        bound: ColumnElement[bool] = jobs.seq <= bindparam("bound")
+        records = select_records(tables).limit(bindparam("count"))
+        one = records.where(jobs.org == bindparam("org"), jobs.seq > bindparam("seq"), bound)
+        after = tuple_(jobs.org, jobs.seq) > tuple_(bindparam("org"), bindparam("seq"))
+        every = records.where(after)
+        if visible is not None:
+            one = one.where(visible)
+            # Rows beyond the bound are let through: they tell where to leave a lane.
+            every = every.where(or_(jobs.seq > bindparam("bound"), visible))
+        self._one = dialect.compile(one.order_by(jobs.seq))
+        self._every = dialect.compile(every.order_by(jobs.org, jobs.seq))
+
+    def page(
+        self, scope: Scope, position: str | None, limit: int, states: Collection[JobState]
+    ) -> Steps[JobPage]:
+        """One page. To be run in one snapshot."""
+        if position is not None:
+            at = read_position(position)
+        else:
+            at = Position((yield from self._horizon()), "", 0)
+        rows = yield from self._rows(scope, at, limit + 1)
+        more, rows = len(rows) > limit, rows[:limit]
+        records = [job_record(row) for row in rows]
+        end = Position(at.horizon, rows[-1][_ORG], rows[-1][_SEQ]).text() if more else None
+        return JobPage(tuple(r for r in records if not states or r.state in states), end)
+
+    def _rows(self, scope: Scope, at: Position, count: int) -> Steps[list[Row]]:
+        if isinstance(scope, OneLane):
+            values = _values(at, count) | {"org": org_text(scope.org_id)}
+            return list((yield self._one(**values)))
+        return (yield from self._every_lane(scope, at, count))
+
+    def _every_lane(self, _scope: EveryLane, at: Position, count: int) -> Steps[list[Row]]:
+        """Read on in every lane; at its first job beyond the horizon a lane is left."""
+        found: list[Row] = []
+        while True:
+            rows = yield self._every(**_values(at, count - len(found)))
+            beyond = next((row for row in rows if row[_SEQ] > at.horizon.bound), None)
+            if beyond is None:
+                return found + list(rows)
+            found += rows[: list(rows).index(beyond)]
+            at = Position(at.horizon, beyond[_ORG], _LAST_SEQ)
+
+
+def _values(at: Position, count: int) -> dict[str, Any]:
+    bound, snapshot = at.horizon
+    return {"org": at.org, "seq": at.seq, "bound": bound, "snapshot": snapshot, "count": count}
