@@ -13,7 +13,7 @@ from gnl_core._shown import shown
 from gnl_core.errors import InvalidInput
 from gnl_core.spi import SECOND, Duration
 
-__all__ = ["Backoff", "RetryDelay", "exponential", "fixed", "next_delay", "to_backoff"]
+__all__ = ["DEFAULT", "Backoff", "RetryDelay", "exponential", "fixed", "next_delay", "to_backoff"]
 
 _log = logging.getLogger("gnl.backoff")
 
@@ -50,7 +50,7 @@ def exponential(
         try:
             grown = start * float(factor) ** (attempt - 1)
         except OverflowError:
-            grown = math.inf
+            grown = math.inf if start else 0.0
         return min(grown, most) / SECOND
 
     return Backoff(delay_after, jitter)

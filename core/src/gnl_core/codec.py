@@ -19,8 +19,8 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from gnl_core._tags import MAX_DIGITS, MAX_LEVELS, TAG, Refusal, from_json, to_json
 from gnl_core._shown import shown
+from gnl_core._tags import MAX_DIGITS, MAX_LEVELS, TAG, Refusal, from_json, to_json
 from gnl_core.errors import InvalidInput, UndecodableText
 
 __all__ = ["MAX_BYTES", "Decoded", "decode", "encode", "same_content"]

@@ -1,0 +1,36 @@
+"""The queue: jobs from enqueuing to their result."""
+
+from gnl_core.queue._control import (
+    CancelAnswer,
+    RetryAnswer,
+    cancel_job,
+    get_job,
+    job_depth,
+    list_lanes,
+    prune_jobs,
+    retry_job,
+)
+from gnl_core.queue._enqueue import OnConflict, enqueue, enqueue_many
+from gnl_core.queue._job import Job
+from gnl_core.queue._listing import Page, list_all_jobs, list_jobs
+from gnl_core.queue._records import JobFailure, JobInfo
+
+__all__ = [
+    "CancelAnswer",
+    "Job",
+    "JobFailure",
+    "JobInfo",
+    "OnConflict",
+    "Page",
+    "RetryAnswer",
+    "cancel_job",
+    "enqueue",
+    "enqueue_many",
+    "get_job",
+    "job_depth",
+    "list_all_jobs",
+    "list_jobs",
+    "list_lanes",
+    "prune_jobs",
+    "retry_job",
+]
