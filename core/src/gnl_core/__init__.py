@@ -1,1 +1,85 @@
-"""gnl: background work that survives crashes, on the database you already have."""
+"""gnl: background work that survives crashes, on the database you already have.
+
+The queue: `enqueue` and `enqueue_many` write jobs, `Worker` runs them, `get_job`, `list_jobs`,
+`cancel_job`, `retry_job` and `prune_jobs` look after them. `gnl_core.sync` has the same calls
+for programs without an event loop.
+"""
+
+from gnl_core.backoff import Backoff, exponential, fixed
+from gnl_core.errors import (
+    ExecutionRevokedError,
+    GnlError,
+    IdConflict,
+    InvalidCursor,
+    InvalidInput,
+    InvalidJob,
+    QueueFull,
+    RevokedWhy,
+    SchemaMismatch,
+    StoreError,
+    StoreNotFound,
+    StoreRejected,
+    StoreUnavailable,
+    UndecodableText,
+)
+from gnl_core.queue import (
+    CancelAnswer,
+    Job,
+    JobFailure,
+    JobInfo,
+    Page,
+    RetryAnswer,
+    cancel_job,
+    enqueue,
+    enqueue_many,
+    get_job,
+    job_depth,
+    list_all_jobs,
+    list_jobs,
+    list_lanes,
+    prune_jobs,
+    retry_job,
+)
+from gnl_core.spi import Capability, JobState, Lane
+from gnl_core.storage import Storage, open_storage
+
+__all__ = [
+    "Backoff",
+    "CancelAnswer",
+    "Capability",
+    "ExecutionRevokedError",
+    "GnlError",
+    "IdConflict",
+    "InvalidCursor",
+    "InvalidInput",
+    "InvalidJob",
+    "Job",
+    "JobFailure",
+    "JobInfo",
+    "JobState",
+    "Lane",
+    "Page",
+    "QueueFull",
+    "RetryAnswer",
+    "RevokedWhy",
+    "SchemaMismatch",
+    "Storage",
+    "StoreError",
+    "StoreNotFound",
+    "StoreRejected",
+    "StoreUnavailable",
+    "UndecodableText",
+    "cancel_job",
+    "enqueue",
+    "enqueue_many",
+    "exponential",
+    "fixed",
+    "get_job",
+    "job_depth",
+    "list_all_jobs",
+    "list_jobs",
+    "list_lanes",
+    "open_storage",
+    "prune_jobs",
+    "retry_job",
+]
