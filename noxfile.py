@@ -29,10 +29,15 @@ def _distributions() -> list[str]:
     return sorted(folders, key=lambda f: (f != "core", f != "stores/gnl-store-sql", f))
 
 
+def _editable() -> list[str]:
+    """What installs every distribution from this checkout, the kit with all that it can use."""
+    extras = {"conformance": "[pytest,model]"}
+    return [p for f in _distributions() for p in ("-e", f"./{f}{extras.get(f, '')}")]
+
+
 def _install_all(session: nox.Session, *groups: str) -> None:
     """Every distribution from this checkout, and the tools of some groups."""
-    ours = [part for folder in _distributions() for part in ("-e", f"./{folder}")]
-    session.install("-q", *ours, *(need for group in groups for need in _group(group)))
+    session.install("-q", *_editable(), *(need for group in groups for need in _group(group)))
 
 
 @nox.session
@@ -125,9 +130,8 @@ def _wheel(name: str) -> Path:
 @nox.session(venv_backend="none")
 def dev(session: nox.Session) -> None:
     """Install everything, editable, beside nox: then `python -m pytest` and mypy just work."""
-    ours = [part for folder in _distributions() for part in ("-e", f"./{folder}")]
     needs = (need for group in ("lint", "types", "test", "docs") for need in _group(group))
-    session.run(sys.executable, "-m", "pip", "install", "-q", *ours, *needs, external=True)
+    session.run(sys.executable, "-m", "pip", "install", "-q", *_editable(), *needs, external=True)
 
 
 @nox.session

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from gnl_conformance._rules import RULES
+from gnl_conformance import RULES
 
 PAGE = Path(__file__).parents[1] / "guarantees.md"
 ROW = re.compile(r"^\| \*\*(\w+)\*\* \| .* \| (.*) \|$", re.MULTILINE)
