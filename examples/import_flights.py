@@ -22,6 +22,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
@@ -69,10 +70,10 @@ class Flights:
         return [airline for (airline,) in rows]
 
     def made_up(self) -> list[tuple[str, float]]:
-        """Average minutes that each airline made up in the air, best first."""
+        """Average minutes that airlines with ten flights or more made up in the air, best first."""
         return self._db.execute(
             "SELECT airline, AVG(made_up) FROM flight"
-            " WHERE made_up IS NOT NULL GROUP BY 1 ORDER BY 2 DESC"
+            " WHERE made_up IS NOT NULL GROUP BY 1 HAVING COUNT(*) >= 10 ORDER BY 2 DESC"
         ).fetchall()
 
     def close(self) -> None:
@@ -124,13 +125,19 @@ async def work_off(storage_url: str, jobs: list[Job], flights: Flights, concurre
 
 def shares(order: list[str], airlines: Sequence[str]) -> Table:
     """A row for each tenth of the run: what part of it went to each airline."""
-    table = Table("begun", *airlines, title="share of each airline, in percent", padding=(0, 0))
+    table = Table("begun", *airlines, title="share of each airline, in percent", box=SIMPLE_HEAD)
+    table.padding = (0, 1, 0, 0)
     for part in range(PARTS):
         first, end = len(order) * part // PARTS, len(order) * (part + 1) // PARTS
         counts = Counter(order[first:end])
-        percents = (f"{100 * counts[a] / (end - first):.0f}" if counts[a] else "" for a in airlines)
-        table.add_row(f"{first + 1}-{end}", *percents)
+        percents = (100 * counts[airline] / (end - first) for airline in airlines)
+        table.add_row(f"{first + 1}-{end}", *map(percent, percents))
     return table
+
+
+def percent(share: float) -> str:
+    """Nothing for nothing, and never 0 for something."""
+    return f"{share:.0f}" if share >= 1 else "<1" if share else ""
 
 
 Advance: TypeAlias = Callable[[str], None]
