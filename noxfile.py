@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -115,8 +116,10 @@ def _needs(folder: str) -> tuple[str, list[str]]:
 
 
 def _project(folder: Path) -> tuple[str, list[str]]:
+    """Name of the distribution in a folder, and what it needs of ours."""
     project = nox.project.load_toml(folder / "pyproject.toml")["project"]
-    return project["name"], [d for d in project.get("dependencies", ()) if d.startswith("gnl-")]
+    needs = re.findall(r"^gnl-[a-z-]+", "\n".join(project.get("dependencies", ())), re.MULTILINE)
+    return project["name"], needs
 
 
 def _folder_of(name: str) -> Path:

@@ -39,7 +39,7 @@ def check_core() -> None:
     present = [driver for driver in DRIVERS if find_spec(driver)]
     assert not present, f"gnl-core brings drivers: {present}"
     command = [str(Path(sys.executable).with_name("gnl")), "--help"]
-    shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    shown = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     assert "Usage" in shown, shown
 
 
