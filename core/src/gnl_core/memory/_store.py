@@ -39,8 +39,8 @@ def system_clock() -> Instant:
 class _Data:
     """What all handles of one memory store share."""
 
-    def __init__(self, clock: Callable[[], Instant]) -> None:
-        self.jobs = JobTable(clock)
+    def __init__(self, table: JobTable) -> None:
+        self.jobs = table
         self.listeners: dict[Callable[[], None], asyncio.AbstractEventLoop] = {}
 
     def wake(self) -> None:
@@ -127,12 +127,17 @@ class MemoryJobs:
 class MemoryStore:
     """A store whose data lives and ends with this process.
 
-    `clock` is the store's clock, in microseconds since the epoch. Handles opened by `sibling`
-    share the data and may be used from other threads.
+    `clock` is the store's clock, in microseconds since the epoch, and `table` keeps the rules.
+    Handles opened by `sibling` share the data and may be used from other threads.
     """
 
-    def __init__(self, clock: Callable[[], Instant] = system_clock) -> None:
-        self._open(_Data(clock))
+    def __init__(
+        self,
+        clock: Callable[[], Instant] = system_clock,
+        *,
+        table: Callable[[Callable[[], Instant]], JobTable] = JobTable,
+    ) -> None:
+        self._open(_Data(table(clock)))
 
     def _open(self, data: _Data) -> None:
         self._data = data

@@ -1,0 +1,108 @@
+"""Runs one case on one harness, and says how it went."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import traceback
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+
+from gnl_conformance._case import Case
+from gnl_conformance._harness import StoreConformance
+from gnl_conformance._trial import Trial
+from gnl_conformance._violation import NotApplicable, NotRun, Violation
+
+STANDS = "deviation_still_stands"
+
+
+class Result(StrEnum):
+    """What became of a case. Only PASSED is a pass."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+    DEVIATES = "deviates"
+    NOT_APPLICABLE = "not-applicable"
+    NOT_RUN = "not-run"
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """The outcome of one case, as the report shows it."""
+
+    rule: str
+    promise: str
+    case: str
+    tier: str
+    outcome: str
+    why: str
+    seconds: float
+    seed: int | None = None
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain values, for JSON."""
+        return asdict(self)
+
+
+def grade(harness: StoreConformance, case: Case, *, again: str | None = None) -> Grade:
+    """Run `case` on its own event loop. Never raises for what the store does."""
+    began = time.perf_counter()
+    result, why, seed = _judge(harness, case, again)
+    seconds = round(time.perf_counter() - began, 3)
+    rule = case.rule
+    return Grade(
+        rule.id, rule.promise, case.name, case.tier.value, result.value, why, seconds, seed
+    )
+
+
+def _judge(
+    harness: StoreConformance, case: Case, again: str | None
+) -> tuple[Result, str, int | None]:
+    missing = case.needs - frozenset(harness.capabilities)
+    if missing:
+        names = ", ".join(sorted(one.value for one in missing))
+        return Result.NOT_APPLICABLE, f"needs {names}, which the harness does not declare", None
+    try:
+        with asyncio.Runner() as runner:
+            runner.run(_run(harness, case))
+    except Violation as violation:
+        return _broken(harness, violation.placed(again=again))
+    except (NotApplicable, NotRun) as reason:
+        kind = Result.NOT_RUN if isinstance(reason, NotRun) else Result.NOT_APPLICABLE
+        return kind, str(reason), None
+    except Exception as error:
+        return Result.ERROR, f"{_last_words(error)}\nrun again: {again}", None
+    return Result.PASSED, "", None
+
+
+def _broken(harness: StoreConformance, found: Violation) -> tuple[Result, str, int | None]:
+    link = harness.deviations.get(found.rule)
+    if link is None:
+        return Result.FAILED, str(found), found.seed
+    return Result.DEVIATES, f"declared: {link}\n{found}", found.seed
+
+
+async def _run(harness: StoreConformance, case: Case) -> None:
+    try:
+        async with asyncio.timeout(case.time_limit), Trial(harness, case) as trial:
+            await case.body(trial)
+    except TimeoutError as error:
+        raise RuntimeError(f"a wait ended, or the case ran over {case.time_limit} s") from error
+
+
+def _last_words(error: BaseException) -> str:
+    return "".join(traceback.format_exception(error)).strip()[-3_000:]
+
+
+def stands(harness: type[StoreConformance], rule: str, grades: Sequence[Grade]) -> str | None:
+    """Why the declared deviation from `rule` is no longer true, or None.
+
+    `grades` are those of all cases of the rule. A deviation is strict: once the store keeps the
+    rule, the declaration has to go.
+    """
+    outcomes = {one.outcome for one in grades if one.rule == rule}
+    if Result.DEVIATES.value in outcomes or outcomes - {Result.PASSED.value}:
+        return None
+    return f"{harness.__name__} declares a deviation from {rule}, but keeps it: take it away"

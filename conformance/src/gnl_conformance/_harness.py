@@ -1,0 +1,108 @@
+"""What the author of a store writes: one class with one method."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import ClassVar, Protocol
+
+from gnl_conformance._rules import RULES
+from gnl_core.spi import Capability, Store
+
+
+class Transaction(Protocol):
+    """An open transaction of the store's database, as a caller would hold one."""
+
+    @property
+    def connection(self) -> object:
+        """What is handed to `JobStore.add` as `connection`."""
+        ...
+
+    async def commit(self) -> None:
+        """Make its writes visible."""
+        ...
+
+    async def rollback(self) -> None:
+        """Throw its writes away."""
+        ...
+
+
+class StoreConformance:
+    """Subclass it in a test module, and pytest shows whether your store keeps every rule.
+
+    ::
+
+        class TestRedis(StoreConformance):
+            capabilities = {Capability.MULTI_PROCESS, Capability.SERVER_CLOCK}
+
+            @asynccontextmanager
+            async def connect(self, space):
+                async with RedisStore("redis://localhost", prefix=space) as store:
+                    yield store
+
+    Capabilities are facts about the environment; none of them excuses a promise.
+    A store that breaks a rule says so by `deviations`, from a rule's id to a link that explains
+    it; the rule must then really be broken, and the verdict is PARTIAL.
+    """
+
+    capabilities: ClassVar[set[Capability] | frozenset[Capability]] = frozenset()
+    deviations: ClassVar[Mapping[str, str]] = {}
+    seconds: float = 10.0
+    """How long the process tier torments the store."""
+    seed: int | None = None
+    """Seed of the process tier; None draws one, which the report names."""
+
+    def connect(self, space: str) -> AbstractAsyncContextManager[Store]:
+        """Open the store; the same space is the same data, from any process."""
+        raise NotImplementedError("say in `connect` how your store is opened")
+
+    async def drop(self, space: str) -> None:
+        """Remove what a space left behind. By default it stays."""
+
+    async def age(self, space: str, seconds: float) -> None:
+        """Move the store's clock ahead. By default by waiting, with short leases."""
+        await asyncio.sleep(seconds)
+
+    def transaction(self, space: str) -> AbstractAsyncContextManager[Transaction]:
+        """Open a transaction of the database, as a user would. Needed with TRANSACTIONS."""
+        raise NotImplementedError(
+            "the store has TRANSACTIONS: say in `transaction` how its user opens one"
+        )
+
+    async def restart_server(self) -> None:
+        """Kill the server and start it again. Overridden only where the harness owns it."""
+
+    def test_rule(self, gnl_case: object, gnl_grading: object) -> None:
+        """Run one case (called by pytest, through the kit's plugin)."""
+        from gnl_conformance._plugin import grade_in_pytest  # noqa: PLC0415 - pytest is optional
+
+        grade_in_pytest(self, gnl_case, gnl_grading)
+
+
+def owns_its_time(harness: StoreConformance) -> bool:
+    """True when ageing a space takes no real time."""
+    return type(harness).age is not StoreConformance.age
+
+
+def owns_its_server(harness: StoreConformance) -> bool:
+    """True when the server may be killed under the store."""
+    return type(harness).restart_server is not StoreConformance.restart_server
+
+
+def check_declarations(harness: type[StoreConformance]) -> None:
+    """Refuse a harness that declares what does not exist. Raises `ValueError`."""
+    for rule in harness.deviations:
+        if rule not in RULES:
+            raise ValueError(f"{harness.__name__}.deviations names {rule!r}, which is no rule")
+    for capability in harness.capabilities:
+        if not isinstance(capability, Capability):
+            raise ValueError(
+                f"{harness.__name__}.capabilities has {capability!r}, which is no Capability"
+            )
+
+
+def where(harness: type[StoreConformance]) -> str:
+    """The harness as the command line and child processes name it: ``file.py:Class``."""
+    return f"{inspect.getfile(harness)}:{harness.__qualname__}"

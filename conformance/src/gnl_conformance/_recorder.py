@@ -1,0 +1,163 @@
+"""Remembers the last calls on a store, so that a violation can show them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from gnl_core.spi import (
+    Added,
+    Capability,
+    Claimed,
+    DepthRefused,
+    Duration,
+    Extension,
+    Hold,
+    Instant,
+    JobPage,
+    JobRecord,
+    JobState,
+    JobStore,
+    Lane,
+    NewJob,
+    Outcome,
+    SchemaVersion,
+    Scope,
+    Settlement,
+    Store,
+)
+
+_KEPT_EVENTS = 200
+
+
+class RecordedJobs:
+    """`JobStore` that writes down what was asked and answered."""
+
+    def __init__(self, jobs: JobStore, events: list[str]) -> None:
+        self._jobs = jobs
+        self._events = events
+
+    def _note(self, call: str, answer: object) -> None:
+        self._events.append(f"{call} -> {_brief(answer)}")
+        del self._events[:-_KEPT_EVENTS]
+
+    async def add(
+        self,
+        jobs: Sequence[NewJob],
+        *,
+        max_depth: int | None = None,
+        connection: object | None = None,
+    ) -> Added | DepthRefused:
+        answer = await self._jobs.add(jobs, max_depth=max_depth, connection=connection)
+        bound = " in a transaction" if connection is not None else ""
+        self._note(f"add({_brief([(j.org_id, j.id) for j in jobs])}){bound}", answer)
+        return answer
+
+    async def claim(
+        self,
+        types: Collection[str],
+        limit: int,
+        ttl: Duration,
+        worker: str,
+        *,
+        max_attempts: int,
+    ) -> Claimed:
+        answer = await self._jobs.claim(types, limit, ttl, worker, max_attempts=max_attempts)
+        shown = [(g.id, f"token {g.token}", f"until {g.expires_at}") for g in answer.grants]
+        self._note(f"claim({sorted(types)}, limit={limit}, ttl={ttl})", shown)
+        return answer
+
+    async def extend(self, holds: Sequence[Hold], ttl: Duration) -> tuple[Extension, ...]:
+        answer = await self._jobs.extend(holds, ttl)
+        self._note(f"extend({_brief(holds)}, ttl={ttl})", answer)
+        return answer
+
+    async def settle(self, outcomes: Sequence[Outcome]) -> tuple[Settlement, ...]:
+        answer = await self._jobs.settle(outcomes)
+        self._note(f"settle({_brief(outcomes)})", answer)
+        return answer
+
+    async def cancel(self, org_id: str | None, id: str) -> JobState | None:
+        answer = await self._jobs.cancel(org_id, id)
+        self._note(f"cancel({org_id!r}, {id!r})", answer)
+        return answer
+
+    async def revive(self, org_id: str | None, id: str) -> JobState | None:
+        answer = await self._jobs.revive(org_id, id)
+        self._note(f"revive({org_id!r}, {id!r})", answer)
+        return answer
+
+    async def get(self, org_id: str | None, id: str) -> JobRecord | None:
+        answer = await self._jobs.get(org_id, id)
+        self._note(f"get({org_id!r}, {id!r})", answer)
+        return answer
+
+    async def page(
+        self,
+        scope: Scope,
+        position: str | None,
+        limit: int,
+        *,
+        states: Collection[JobState] = (),
+    ) -> JobPage:
+        answer = await self._jobs.page(scope, position, limit, states=states)
+        shown = [(r.org_id, r.id) for r in answer.items], answer.position
+        self._note(f"page({scope}, {position!r}, {limit})", shown)
+        return answer
+
+    async def depth(self, org_id: str | None) -> int:
+        answer = await self._jobs.depth(org_id)
+        self._note(f"depth({org_id!r})", answer)
+        return answer
+
+    async def lanes(self) -> tuple[Lane, ...]:
+        answer = await self._jobs.lanes()
+        self._note("lanes()", answer)
+        return answer
+
+    async def prune(
+        self,
+        states: Collection[JobState],
+        *,
+        older_than: Duration | None = None,
+        keep: int | None = None,
+        limit: int = 10_000,
+    ) -> int:
+        answer = await self._jobs.prune(states, older_than=older_than, keep=keep, limit=limit)
+        self._note(f"prune({_brief(states)}, {older_than=}, {keep=}, {limit=})", answer)
+        return answer
+
+
+class RecordedStore:
+    """A store under trial; `inner` is the store itself."""
+
+    def __init__(self, inner: Store, events: list[str]) -> None:
+        self.inner = inner
+        self.events = events
+        self.jobs = RecordedJobs(inner.jobs, events)
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        return self.inner.capabilities
+
+    async def now(self) -> Instant:
+        return await self.inner.now()
+
+    async def schema(self) -> SchemaVersion:
+        return await self.inner.schema()
+
+    async def upgrade(self) -> SchemaVersion:
+        return await self.inner.upgrade()
+
+    async def listen(self, wake: Callable[[], None]) -> None:
+        await self.inner.listen(wake)
+
+    async def sibling(self) -> RecordedStore:
+        return RecordedStore(await self.inner.sibling(), self.events)
+
+    async def close(self) -> None:
+        await self.inner.close()
+
+
+def _brief(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 240 else f"{text[:200]} ... ({len(text)} characters)"

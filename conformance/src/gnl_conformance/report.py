@@ -1,0 +1,132 @@
+"""The verdict on a store, and the JSON report that carries it."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from gnl_conformance._case import Case, all_cases
+from gnl_conformance._grade import Grade, Result, stands
+from gnl_conformance._harness import StoreConformance
+
+SPI = 1
+"""Version of the store interface that the cases speak."""
+
+CONFORMS, PARTIAL, FAIL = "CONFORMS", "PARTIAL", "FAIL"
+
+_BROKEN = {Result.FAILED.value, Result.ERROR.value}
+_GRADED = {Result.PASSED.value, Result.DEVIATES.value, *_BROKEN}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How one harness did."""
+
+    harness: type[StoreConformance]
+    grades: tuple[Grade, ...]
+    verdict: str
+    why: str
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How many cases had each outcome."""
+        return Counter(grade.outcome for grade in self.grades)
+
+    @property
+    def line(self) -> str:
+        """The verdict in one line."""
+        counts = ", ".join(f"{n} {outcome}" for outcome, n in sorted(self.counts.items()))
+        why = f": {self.why}" if self.why else ""
+        return f"gnl conformance of {self.harness.__name__}: {self.verdict}{why} ({counts})"
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain values, for JSON."""
+        capabilities = sorted(one.value for one in self.harness.capabilities)
+        return {
+            "kit": _installed("gnl-conformance"),
+            "spi": SPI,
+            "store": self.harness.__name__,
+            "versions": {"gnl-core": _installed("gnl-core"), **self.versions},
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            "verdict": self.verdict,
+            "why": self.why,
+            "capabilities": capabilities,
+            "deviations": dict(self.harness.deviations),
+            "cases": [grade.as_dict() for grade in self.grades],
+            "seeds": sorted({one.seed for one in self.grades if one.seed is not None}),
+        }
+
+
+def weigh(
+    harness: type[StoreConformance],
+    grades: Sequence[Grade],
+    *,
+    expected: Collection[Case] | None = None,
+) -> Report:
+    """Weigh the grades of one harness against all cases that there are."""
+    verdict, why = judge(harness, grades, all_cases() if expected is None else expected)
+    return Report(harness, tuple(grades), verdict, why)
+
+
+def judge(
+    harness: type[StoreConformance], grades: Sequence[Grade], expected: Collection[Case]
+) -> tuple[str, str]:
+    """The verdict and the reason for it."""
+    broken = _rules_of(grades, _BROKEN)
+    if broken:
+        return FAIL, f"broken: {', '.join(broken)}"
+    if not any(grade.outcome in _GRADED for grade in grades):
+        return FAIL, "no case was graded"
+    untrue = [why for rule in harness.deviations if (why := _untrue(harness, rule, grades))]
+    if untrue:
+        return FAIL, "; ".join(untrue)
+    gaps = _gaps(grades, expected)
+    return (PARTIAL, "; ".join(gaps)) if gaps else (CONFORMS, "")
+
+
+def _untrue(harness: type[StoreConformance], rule: str, grades: Sequence[Grade]) -> str | None:
+    ran = [grade for grade in grades if grade.rule == rule and grade.outcome in _GRADED]
+    complete = {case.name for case in all_cases() if case.rule.id == rule} <= {
+        grade.case for grade in grades if grade.rule == rule
+    }
+    return stands(harness, rule, ran) if ran and complete else None
+
+
+def _gaps(grades: Sequence[Grade], expected: Collection[Case]) -> list[str]:
+    gaps = []
+    if deviating := _rules_of(grades, {Result.DEVIATES.value}):
+        gaps.append(f"deviates from {', '.join(deviating)}")
+    if not_run := _rules_of(grades, {Result.NOT_RUN.value}):
+        gaps.append(f"not run: {', '.join(not_run)}")
+    seen = {(grade.rule, grade.case) for grade in grades}
+    missing = [case for case in expected if (case.rule.id, case.name) not in seen]
+    if missing:
+        tiers = Counter(case.tier.value for case in missing)
+        gaps.append("left out: " + ", ".join(f"{n} of tier {t}" for t, n in sorted(tiers.items())))
+    return gaps
+
+
+def write(path: Path, reports: Sequence[Report]) -> None:
+    """Write one report as an object, several as a list."""
+    found = [one.as_dict() for one in reports]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(found[0] if len(found) == 1 else found, indent=2, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def _rules_of(grades: Sequence[Grade], outcomes: Collection[str]) -> list[str]:
+    return list(dict.fromkeys(grade.rule for grade in grades if grade.outcome in outcomes))
+
+
+def _installed(distribution: str) -> str:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return "not installed"
