@@ -14,6 +14,7 @@ from gnl_core.queue._enqueue import OnConflict, enqueue, enqueue_many
 from gnl_core.queue._job import Job
 from gnl_core.queue._listing import Page, list_all_jobs, list_jobs
 from gnl_core.queue._records import JobFailure, JobInfo
+from gnl_core.queue._worker import Worker
 
 __all__ = [
     "CancelAnswer",
@@ -23,6 +24,7 @@ __all__ = [
     "OnConflict",
     "Page",
     "RetryAnswer",
+    "Worker",
     "cancel_job",
     "enqueue",
     "enqueue_many",

@@ -1,0 +1,5 @@
+"""``python -m gnl_core.cli``, where the script is not on the path."""
+
+from gnl_core.cli import main
+
+main()
