@@ -30,6 +30,7 @@ from rich.table import Table
 from gnl_core import Job, JobContext, Worker, enqueue_many, open_storage
 
 EXTRACT = Path(__file__).parent / "data" / "flights-3000.csv"
+DEFAULT_STORE = "sqlite:///flights-queue.db"
 PARTS = 10
 Row: TypeAlias = dict[str, str]
 
@@ -208,7 +209,7 @@ def main() -> int:
             print(f"Stopped after {done} of {len(jobs)} flights. Run it again to go on from there.")
             return 130
         report(flights, jobs)
-    print(f"To begin anew, delete {options.results} and the jobs in {options.store}.")
+    print(f"To begin anew, delete {options.results} and what is in the store.")
     return 0
 
 
@@ -218,9 +219,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--csv", type=Path, default=EXTRACT, metavar="FILE", help="flights to read")
     parser.add_argument(
         "--store",
-        default=os.environ.get("GNL_STORE", "sqlite:///flights-queue.db"),
+        default=os.environ.get("GNL_STORE", DEFAULT_STORE),
         metavar="URL",
-        help="where the jobs are kept (default: $GNL_STORE, else %(default)s)",
+        help=f"where the jobs are kept (default: $GNL_STORE, else {DEFAULT_STORE})",
     )
     parser.add_argument("--results", type=Path, default=Path("flights.db"), metavar="FILE")
     parser.add_argument("--concurrency", type=int, default=8, metavar="N")

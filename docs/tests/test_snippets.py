@@ -64,19 +64,27 @@ def commands(snippet: Snippet) -> Iterator[tuple[str, str]]:
         yield command, output
 
 
-def run_console(snippet: Snippet) -> None:
-    tools = str(Path(sys.executable).parent)
-    environment = {**os.environ, "PATH": tools + os.pathsep + os.environ["PATH"], "COLUMNS": "100"}
+def run_console(snippet: Snippet, environment: dict[str, str]) -> None:
     for command, shown in commands(snippet):
-        if not command.startswith("gnl "):
-            continue
-        ran = subprocess.run(
-            shlex.split(command), capture_output=True, text=True, env=environment, check=False
-        )
-        printed = ran.stdout + ran.stderr
-        assert ran.returncode == 0, f"line {snippet.line}: {command}\n{printed}"
-        if shown.strip():
-            assert matches(shown, printed), f"line {snippet.line}: {command}\n{printed}"
+        words = shlex.split(command)
+        if words[0] == "export":
+            environment.update([words[1].split("=", 1)])
+        elif words[0] == "gnl":
+            run_gnl(words, shown, f"line {snippet.line}: {command}", environment)
+
+
+def run_gnl(words: list[str], shown: str, where: str, environment: dict[str, str]) -> None:
+    ran = subprocess.run(words, capture_output=True, text=True, env=environment, check=False)
+    printed = ran.stdout + ran.stderr
+    assert ran.returncode == 0, f"{where}\n{printed}"
+    if shown.strip():
+        assert matches(shown, printed), f"{where}\n{printed}"
+
+
+def installed_first() -> dict[str, str]:
+    """The environment, where commands are those installed beside this Python."""
+    tools = str(Path(sys.executable).parent)
+    return {**os.environ, "PATH": tools + os.pathsep + os.environ["PATH"]}
 
 
 def matches(shown: str, printed: str) -> bool:
@@ -93,12 +101,13 @@ def trimmed(text: str) -> str:
 def test_snippets_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}
+    environment = installed_first()
     with asyncio.Runner() as loop:
         for snippet in snippets(page.read_text(encoding="utf-8")):
             if snippet.language == "python":
                 run_python(snippet, page, names, loop)
             elif snippet.language == "console":
-                run_console(snippet)
+                run_console(snippet, environment)
 
 
 def test_a_broken_snippet_fails_with_its_line(tmp_path: Path) -> None:
