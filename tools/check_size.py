@@ -7,16 +7,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from repository import ROOT, files
+
 FILE_LINES = 400
 FUNCTION_LINES = 60
-ROOTS = ("core", "stores", "conformance", "bench", "docs", "examples", "tools")
-
-
-def python_files(root: Path) -> Iterator[Path]:
-    """Every Python file of the repository's own folders."""
-    yield root / "noxfile.py"
-    for folder in ROOTS:
-        yield from sorted((root / folder).rglob("*.py"))
 
 
 def too_long(path: Path, text: str) -> Iterator[str]:
@@ -34,11 +28,10 @@ def too_long(path: Path, text: str) -> Iterator[str]:
 
 def main() -> int:
     """Check the repository; 1 if anything is too long."""
-    root = Path(__file__).resolve().parent.parent
     found = [
         line
-        for path in python_files(root)
-        for line in too_long(path.relative_to(root), path.read_text(encoding="utf-8"))
+        for path in files("*.py")
+        for line in too_long(path.relative_to(ROOT), path.read_text(encoding="utf-8"))
     ]
     print("\n".join(found) or "sizes: fine")
     return 1 if found else 0
