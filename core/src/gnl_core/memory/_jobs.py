@@ -68,7 +68,6 @@ class JobTable:
         self._stamp = 0
         self._token = 0
         self._seq = 0
-        self._finish_order = 0
         self._by_seq: dict[int, _Job] = {}
         self._by_id: dict[tuple[str | None, str], _Job] = {}
         self._live: dict[str | None, int] = {}
@@ -125,6 +124,7 @@ class JobTable:
                 return None
             found = job.record.state
             if found is JobState.WAITING:
+                self.now()
                 self._stop_waiting(job)
                 self._finish(job, JobState.CANCELED)
             elif found is JobState.RUNNING:
@@ -196,9 +196,10 @@ class JobTable:
     ) -> int:
         with self._lock:
             now = self.now()
-            oldest_first = [
-                seq for seq in self._finished if self._by_seq[seq].record.state in states
-            ]
+            oldest_first = sorted(
+                (seq for seq in self._finished if self._by_seq[seq].record.state in states),
+                key=lambda seq: (self._by_seq[seq].record.finished_at, seq),
+            )
             beyond = len(oldest_first) - keep if keep is not None else 0
             doomed = [
                 seq

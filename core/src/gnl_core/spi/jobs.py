@@ -414,6 +414,8 @@ class JobStore(Protocol):
     ) -> int:
         """Delete finished jobs of `states`, oldest finished first, at most `limit`; the count.
 
+        Jobs that finished at the same instant go by sequence number.
+
         Deletes those finished at least `older_than` ago, and those beyond the `keep` latest
         finished of these states; a job that matches either goes. Its id is free again.
         """
