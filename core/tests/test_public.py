@@ -12,17 +12,53 @@ def test_the_public_names_are_sorted_and_there() -> None:
         assert getattr(gnl_core, name) is not None
 
 
-def test_the_public_names_of_the_queue_are_pinned() -> None:
-    pinned = {
-        "Backoff", "CancelAnswer", "Capability", "ExecutionRevokedError", "GnlError",
-        "IdConflict", "InvalidCursor", "InvalidInput", "InvalidJob", "Job", "JobFailure",
-        "JobInfo", "JobState", "Lane", "Page", "QueueFull", "RetryAnswer", "RevokedWhy",
-        "SchemaMismatch", "Storage", "StoreError", "StoreNotFound", "StoreRejected",
-        "StoreUnavailable", "UndecodableText", "cancel_job", "enqueue", "enqueue_many",
-        "exponential", "fixed", "get_job", "job_depth", "list_all_jobs", "list_jobs",
-        "list_lanes", "open_storage", "prune_jobs", "retry_job",
-    }  # fmt: skip
-    assert pinned <= set(gnl_core.__all__)
+def test_the_public_names_are_pinned() -> None:
+    assert gnl_core.__all__ == [
+        "Backoff",
+        "CancelAnswer",
+        "Capability",
+        "DeadLetter",
+        "ExecutionRevokedError",
+        "GiveBack",
+        "GnlError",
+        "IdConflict",
+        "InvalidCursor",
+        "InvalidInput",
+        "InvalidJob",
+        "Job",
+        "JobContext",
+        "JobFailure",
+        "JobInfo",
+        "JobState",
+        "Lane",
+        "Page",
+        "QueueFull",
+        "Retry",
+        "RetryAnswer",
+        "RevokedWhy",
+        "SchemaMismatch",
+        "Signal",
+        "Storage",
+        "StoreError",
+        "StoreNotFound",
+        "StoreRejected",
+        "StoreUnavailable",
+        "UndecodableText",
+        "Worker",
+        "cancel_job",
+        "enqueue",
+        "enqueue_many",
+        "exponential",
+        "fixed",
+        "get_job",
+        "job_depth",
+        "list_all_jobs",
+        "list_jobs",
+        "list_lanes",
+        "open_storage",
+        "prune_jobs",
+        "retry_job",
+    ]
 
 
 DRIVERS = "aiomysql aiosqlite asyncpg libsql motor pymongo sqlalchemy typer rich"

@@ -1,5 +1,6 @@
 """The queue: jobs from enqueuing to their result."""
 
+from gnl_core.queue._context import DeadLetter, GiveBack, JobContext, Retry
 from gnl_core.queue._control import (
     CancelAnswer,
     RetryAnswer,
@@ -18,11 +19,15 @@ from gnl_core.queue._worker import Worker
 
 __all__ = [
     "CancelAnswer",
+    "DeadLetter",
+    "GiveBack",
     "Job",
+    "JobContext",
     "JobFailure",
     "JobInfo",
     "OnConflict",
     "Page",
+    "Retry",
     "RetryAnswer",
     "Worker",
     "cancel_job",
