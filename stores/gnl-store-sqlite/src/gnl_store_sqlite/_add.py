@@ -16,6 +16,7 @@ _INSERT: Final = (
     "INSERT INTO gnl_jobs (seq, org, id, type, payload, max_attempts, enqueued_at) "
     "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (org, id) DO NOTHING"
 )
+_COUNT_CREATED: Final = "SELECT count(*) FROM gnl_jobs WHERE seq > ?"
 _CREATED: Final = "SELECT seq FROM gnl_jobs WHERE seq > ?"
 _READY_AT_ONCE: Final = (
     "INSERT INTO gnl_ready (org, type, seq, attempts, due_at, reclaimed) "
@@ -36,8 +37,7 @@ def add(
         if refused is not None:
             return refused
     created = yield from _insert(tick, jobs)
-    if created:
-        yield from _let_wait(tick, jobs, created)
+    if created and (yield from _let_wait(tick, jobs, created)):
         yield tick.save()
     if len(created) == len(jobs):
         return Added((None,) * len(jobs))
@@ -55,27 +55,28 @@ def _insert(tick: Tick, jobs: Sequence[NewJob]) -> Steps[Collection[int]]:
         for seq, job in enumerate(jobs, first)
     ]
     yield Step(_INSERT, rows, many=True)
-    created = yield Step(_CREATED, (tick.seq,))
+    count = yield Step(_COUNT_CREATED, (tick.seq,))
     tick.seq += len(jobs)
-    if len(created) == len(jobs):
+    if count[0][0] == len(jobs):
         return range(len(jobs))
+    created = yield Step(_CREATED, (first - 1,))
     return {seq - first for (seq,) in created}
 
 
-def _let_wait(tick: Tick, jobs: Sequence[NewJob], created: Collection[int]) -> Steps[None]:
+def _let_wait(tick: Tick, jobs: Sequence[NewJob], created: Collection[int]) -> Steps[bool]:
+    """Let the created jobs wait; true if that changed `tick`."""
     first = tick.seq - len(jobs) + 1
-    if all(job.run_at is None and job.delay == 0 for job in jobs):
+    if len(jobs) > 1 and all(job.run_at is None and job.delay == 0 for job in jobs):
         # Copied within the database: half the time of sending every row again.
         yield Step(_READY_AT_ONCE, (first - 1,))
         new = [jobs[at] for at in sorted(created)]
-        yield from give_turns(tick, [(job.org_id or "", job.type) for job in new])
-        return
+        return (yield from give_turns(tick, [(job.org_id or "", job.type) for job in new]))
     waiting = [
         Waiting(job.org_id or "", job.type, first + at, 0, _due_at(tick, job))
         for at, job in enumerate(jobs)
         if at in created
     ]
-    yield from wait(tick, waiting)
+    return (yield from wait(tick, waiting))
 
 
 def _due_at(tick: Tick, job: NewJob) -> Instant:

@@ -112,6 +112,8 @@ def _end_expired_leases(tick: Tick) -> Steps[None]:
     yield from record_failures(tick, failures)
     yield from finish(tick, ended)
     yield from make_ready(tick, waiting)
+    # Their types may be others than this claim asks for.
+    tick.woken += bool(waiting)
 
 
 def _wake_delayed(tick: Tick, types: str) -> Steps[None]:

@@ -108,6 +108,7 @@ class _Ends:
         yield from record_failures(self._tick, self._failures)
         yield from finish(self._tick, self._ended)
         yield from wait(self._tick, self._waiting)
+        self._tick.woken += bool(self._waiting)
         yield self._tick.save()
 
     def _finish(

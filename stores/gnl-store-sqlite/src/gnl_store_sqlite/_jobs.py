@@ -145,11 +145,22 @@ class SqliteJobs:
         limit: int = 10_000,
     ) -> int:
         """As `JobStore.prune`."""
-        return await self._write(lambda: self._changes.prune(states, older_than, keep, limit))
+        return await self._write(lambda: self._prune(states, older_than, keep, limit))
 
     def _add(self, jobs: Sequence[NewJob], max_depth: int | None) -> Steps[Added | DepthRefused]:
         tick = yield from self._clock.read()
         return (yield from add(tick, _READS, jobs, max_depth))
+
+    def _prune(
+        self,
+        states: Collection[JobState],
+        older_than: Duration | None,
+        keep: int | None,
+        limit: int,
+    ) -> Steps[int]:
+        # The last job may go: its number must not be given to another.
+        yield (yield from self._clock.read()).save()
+        return (yield from self._changes.prune(states, older_than, keep, limit))
 
     def _claim(self, terms: Terms) -> Claimed:
         """Look first: a worker without work takes no lock and waits for nobody's."""

@@ -20,7 +20,8 @@ from gnl_store_sqlite._url import Location
 
 _INTERVAL: Final = 0.01
 _COMMITS: Final = "PRAGMA data_version"
-_WOKEN: Final = "SELECT woken FROM gnl_clock"
+# Changes when jobs are added, and when old ones begin to wait again.
+_WORK: Final = "SELECT woken, max(seq, coalesce((SELECT max(seq) FROM gnl_jobs), 0)) FROM gnl_clock"
 
 
 class _Listener:
@@ -68,12 +69,12 @@ class _Watcher(threading.Thread):
                 listener.lose(f"listening on {str(self._location.path)!r} ended: {error}")
 
     def _watch(self, connection: sqlite3.Connection) -> None:
-        commits = woken = -1
+        commits = work = None
         while self.listeners:
-            if (latest := _number(connection, _COMMITS)) != commits:
+            if (latest := connection.execute(_COMMITS).fetchone()) != commits:
                 commits = latest
-                if (latest := _number(connection, _WOKEN)) != woken:
-                    woken = latest
+                if (latest := connection.execute(_WORK).fetchone()) != work:
+                    work = latest
                     self._wake()
             self.look_now.wait(_INTERVAL)
             self.look_now.clear()
@@ -128,7 +129,3 @@ def _retire(watcher: _Watcher) -> list[_Listener]:
         if _WATCHERS.get(watcher._location.path) is watcher:
             del _WATCHERS[watcher._location.path]
         return list(watcher.listeners)
-
-
-def _number(connection: sqlite3.Connection, sql: str) -> int:
-    return int(connection.execute(sql).fetchone()[0])

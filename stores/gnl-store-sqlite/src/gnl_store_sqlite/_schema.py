@@ -11,8 +11,8 @@ from sqlalchemy.dialects.sqlite.aiosqlite import SQLiteDialect_aiosqlite
 
 from gnl_store_sql import Schema, SqlDialect, Step, Tables
 
-# One row: the latest instant written, and the last stamp, token and sequence number given out.
-# `woken` grows whenever jobs begin to wait, so that a listener knows a commit worth a look.
+# One row: an instant, and the last stamp, token and sequence number given out. Jobs added since
+# may be ahead in `now` and `seq`. `woken` grows whenever old jobs begin to wait again.
 _CREATE_CLOCK: Final = (
     "CREATE TABLE gnl_clock (now INTEGER NOT NULL, stamp INTEGER NOT NULL, "
     "token INTEGER NOT NULL, seq INTEGER NOT NULL, woken INTEGER NOT NULL)"

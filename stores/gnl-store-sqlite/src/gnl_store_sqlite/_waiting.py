@@ -24,6 +24,7 @@ _ENTER_DELAYED: Final = (
 _ENTER_LANES: Final = (
     "INSERT INTO gnl_lanes (org, type, turn) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 )
+_HAS_TURN: Final = "SELECT 1 FROM gnl_lanes WHERE org = ? AND type = ?"
 _LEAVE_LANES: Final = (
     "DELETE FROM gnl_lanes WHERE org = ? AND type = ? AND NOT EXISTS "
     "(SELECT 1 FROM gnl_ready WHERE gnl_ready.org = gnl_lanes.org "
@@ -43,27 +44,33 @@ class Waiting(NamedTuple):
     error: str | None = None
 
 
-def wait(tick: Tick, jobs: Sequence[Waiting]) -> Steps[None]:
-    """Let the jobs wait: those that are due are ready, in this order."""
-    yield from make_ready(tick, [job for job in jobs if job.due_at <= tick.now])
+def wait(tick: Tick, jobs: Sequence[Waiting]) -> Steps[bool]:
+    """Let the jobs wait, those that are due as ready, in this order; true if `tick` changed."""
     delayed = [job for job in jobs if job.due_at > tick.now]
     if delayed:
         yield Step(_ENTER_DELAYED, delayed, many=True)
-        tick.woken += 1
+    return (yield from make_ready(tick, [job for job in jobs if job.due_at <= tick.now]))
 
 
-def make_ready(tick: Tick, jobs: Sequence[Waiting]) -> Steps[None]:
-    """Make the jobs ready, in this order."""
-    if jobs:
-        yield Step(_ENTER_READY, jobs, many=True)
-        yield from give_turns(tick, [(job.org, job.type) for job in jobs])
+def make_ready(tick: Tick, jobs: Sequence[Waiting]) -> Steps[bool]:
+    """Make the jobs ready, in this order; true if that changed `tick`."""
+    if not jobs:
+        return False
+    yield Step(_ENTER_READY, jobs, many=True)
+    return (yield from give_turns(tick, [(job.org, job.type) for job in jobs]))
 
 
-def give_turns(tick: Tick, pairs: Iterable[Pair]) -> Steps[None]:
-    """Give a turn to each pair that had no ready job, in the order of first mention."""
-    turns = [(*pair, tick.next_stamp()) for pair in dict.fromkeys(pairs)]
+def give_turns(tick: Tick, pairs: Iterable[Pair]) -> Steps[bool]:
+    """Give a turn to each pair without one, in order of mention; true if `tick` changed."""
+    distinct = dict.fromkeys(pairs)
+    if len(distinct) == 1:
+        # The usual case, and most often there is nothing to write.
+        (pair,) = distinct
+        if (yield Step(_HAS_TURN, pair)):
+            return False
+    turns = [(*pair, tick.next_stamp()) for pair in distinct]
     yield Step(_ENTER_LANES, turns, many=True)
-    tick.woken += 1
+    return True
 
 
 def drop_empty_pairs(pairs: Collection[Pair]) -> Steps[None]:
@@ -85,6 +92,7 @@ class TurnUpkeep:
         """See to the turn of the pair; the job's number decides nothing here."""
         tick = yield from self._clock.read()
         yield from give_turns(tick, [(org, type)])
+        tick.woken += 1
         yield tick.save()
 
     def left_ready(self, org: str, type: str) -> Steps[None]:
