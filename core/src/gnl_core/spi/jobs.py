@@ -18,7 +18,15 @@ order counts; all stores at hand use ``max(now, last stamp + 1)``).
   number (order of enqueuing) among those types in that lane, and then gives all pairs of that
   lane, whatever their type, one new stamp.
 
-A batch of n grants is therefore the same sequence as n claims of one.
+A batch of n grants is therefore the same sequence as n claims of one. The order is exact for
+claims that do not overlap in time. With W claims at once a lane may wait for W - 1 grants more;
+a store may also let claims wait for each other, never for an open transaction of a producer.
+
+What a store may not assume
+---------------------------
+Sequence numbers are taken before the commit, grow in the order of taking, and have gaps: they
+say nothing about what is visible. An id, a lock or a lane seen by one statement may have
+changed by the next one, so each method is one transaction, or one conditional write.
 """
 
 from __future__ import annotations
@@ -316,7 +324,9 @@ class JobStore(Protocol):
         `connection` is the caller's own open transaction, in a form that the store documents:
         the jobs are committed with it and not visible before. A kind the store does not know
         raises `StoreRejected`. Producers never wait for each other's open transactions, except
-        for the same id.
+        for the same new id. The answer is provisional until the caller commits. Nothing is
+        retried inside a caller's transaction: when the database gave it up, `StoreUnavailable`
+        says so, and the caller runs all of it again.
         """
         ...
 
@@ -342,6 +352,9 @@ class JobStore(Protocol):
 
         The budget of a grant is the job's own `max_attempts`, else the claim's.
         Work is constant on an empty or fully held queue.
+
+        The steps before granting may commit by themselves. No grants means "nothing to be had
+        now", not "the queue is empty": the caller polls.
         """
         ...
 
@@ -393,6 +406,9 @@ class JobStore(Protocol):
         The first page (no `position`) fixes the listing: over all its pages, every job whose
         add had committed by then appears exactly once with its state of the moment, and none
         that committed later. Jobs pruned meanwhile are missing. `states` leaves out others.
+
+        Membership is fixed, the state shown is that of the moment the page is read. The call
+        may write. A position that a store can no longer serve raises `StoreRejected`.
         """
         ...
 
