@@ -138,6 +138,7 @@ async def finished_jobs_are_pruned_by_count(t: Trial) -> None:
     order = [grants[n] for n in (3, 1, 4, 0, 5, 9, 2, 6, 8, 7)]
     for grant in order:
         await t.finish(grant)
+        await t.age(0.02)
     t.equal(await t.jobs.prune(_FINISHED), 0, "jobs pruned without a bound")
     t.equal(await t.jobs.prune(_FINISHED, keep=3, limit=2), 2, "jobs pruned up to a limit")
     gone = [grant.id for grant in order if await t.jobs.get(None, grant.id) is None]

@@ -171,7 +171,7 @@ class MemoryStore:
             del self._data.listeners[hint]
 
     async def sibling(self) -> MemoryStore:
-        other = MemoryStore()
+        other = type(self)()
         other._open(self._data)
         return other
 

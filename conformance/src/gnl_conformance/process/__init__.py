@@ -1,0 +1,1 @@
+"""The process tier: real processes on the real store, killed and stopped while they work."""

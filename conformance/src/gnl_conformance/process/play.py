@@ -1,0 +1,203 @@
+"""What the children do: produce, work and list, writing down every call."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from gnl_conformance.history import Writer
+from gnl_core.spi import (
+    SECOND,
+    Added,
+    Dead,
+    Done,
+    EveryLane,
+    Grant,
+    NewJob,
+    Outcome,
+    Release,
+    Retry,
+    Store,
+    StoreError,
+    Verdict,
+)
+
+TTL = SECOND // 2
+MAX_ATTEMPTS = 6
+TYPES = ("x", "y")
+LANES = (None, "a", "b")
+QUIET, STOP = "quiet", "stop"
+"""Files by which the driver tells the children that the storm, and all, is over."""
+
+T = TypeVar("T")
+
+
+class Player:
+    """One child: a store, its own history, and a seeded choice of what to do."""
+
+    def __init__(self, store: Store, folder: Path, who: str, seed: int) -> None:
+        self.store = store
+        self.folder = folder
+        self.who = who
+        self.rng = random.Random(f"{seed} {who}")  # noqa: S311 - to be repeated, not to be secret
+        self.writer = Writer(folder / f"{who}.jsonl", who)
+
+    def told(self, signal: str) -> bool:
+        """Whether the driver has said this."""
+        return (self.folder / signal).exists()
+
+    async def call(
+        self,
+        op: str,
+        asked: Mapping[str, Any],
+        ask: Awaitable[T],
+        shown: Callable[[T], Mapping[str, Any]],
+    ) -> T | None:
+        """Make one call and write it down; None if it failed."""
+        number = self.writer.began(op, asked)
+        try:
+            answer = await ask
+        except Exception as error:
+            self.writer.failed(number, error)
+            await asyncio.sleep(0.05 if isinstance(error, StoreError) else 0.2)
+            return None
+        self.writer.ended(number, shown(answer))
+        return answer
+
+    async def pause(self, most: float) -> None:
+        """Sleep up to `most` seconds."""
+        await asyncio.sleep(self.rng.uniform(0, most))
+
+
+async def produce(player: Player) -> None:
+    """Add jobs until the storm is over; cancel a few."""
+    added: list[NewJob] = []
+    while not player.told(QUIET):
+        jobs = _new_jobs(player)
+        asked = {"jobs": [[job.org_id, job.id] for job in jobs]}
+        answer = await player.call("add", asked, player.store.jobs.add(jobs), _added)
+        if answer is not None:
+            added += jobs
+        if added and player.rng.random() < 0.15:
+            await _cancel(player, player.rng.choice(added[-20:]))
+        await player.pause(0.15)
+
+
+def _new_jobs(player: Player) -> list[NewJob]:
+    rng = player.rng
+    jobs = []
+    for _ in range(rng.choice((1, 1, 2, 5, 12))):
+        # Some ids are common to all producers, so that calls meet.
+        shared = rng.random() < 0.1
+        name = f"shared-{rng.randrange(200)}" if shared else uuid.UUID(int=rng.getrandbits(128)).hex
+        delay = rng.choice((0, 0, 0, SECOND // 20))
+        jobs.append(NewJob(name, rng.choice(LANES), rng.choice(TYPES), "null", None, delay))
+    return list({(job.org_id, job.id): job for job in jobs}.values())
+
+
+def _added(answer: object) -> Mapping[str, Any]:
+    if isinstance(answer, Added):
+        return {"created": [known is None for known in answer.known]}
+    return {"refused": str(answer)}
+
+
+async def _cancel(player: Player, job: NewJob) -> None:
+    asked = {"org": job.org_id, "id": job.id}
+    ask = player.store.jobs.cancel(job.org_id, job.id)
+    await player.call("cancel", asked, ask, lambda found: {"found": found and found.value})
+
+
+async def work(player: Player) -> None:
+    """Claim, hold, sometimes extend or oversleep, and settle, until all is over."""
+    while not player.told(STOP):
+        limit = player.rng.randint(1, 5)
+        ask = player.store.jobs.claim(TYPES, limit, TTL, player.who, max_attempts=MAX_ATTEMPTS)
+        claimed = await player.call(
+            "claim", {"limit": limit}, ask, lambda c: {"grants": [_shown(g) for g in c.grants]}
+        )
+        if claimed is None or not claimed.grants:
+            await player.pause(0.05)
+            continue
+        await _hold(player, claimed.grants)
+        await _settle(player, claimed.grants)
+
+
+async def _hold(player: Player, grants: tuple[Grant, ...]) -> None:
+    await player.pause(0.06)
+    chance = player.rng.random()
+    if chance < 0.3:
+        holds = [grant.hold for grant in grants]
+        asked = {"holds": [[hold.seq, hold.token, "extension"] for hold in holds]}
+        ask = player.store.jobs.extend(holds, TTL)
+        await player.call(
+            "extend", asked, ask, lambda e: {"answers": [[x.state.value, x.expires_at] for x in e]}
+        )
+    if chance > 0.93 and not player.told(QUIET):
+        await asyncio.sleep(1.5 * TTL / SECOND)
+
+
+async def _settle(player: Player, grants: tuple[Grant, ...]) -> None:
+    ends = [(grant, _verdict(player, grant)) for grant in grants]
+    asked = {"holds": [[g.seq, g.token, type(v).__name__.lower()] for g, v in ends]}
+    ask = player.store.jobs.settle([Outcome(grant.hold, verdict) for grant, verdict in ends])
+    await player.call(
+        "settle",
+        asked,
+        ask,
+        lambda s: {"answers": [[x.state and x.state.value, None] for x in s]},
+    )
+
+
+def _verdict(player: Player, grant: Grant) -> Verdict:
+    chance = player.rng.random()
+    if chance < 0.8:
+        return Done(f'"{player.who}"')
+    if chance < 0.87:
+        return Release()
+    if chance < 0.97 and grant.attempt < grant.max_attempts:
+        return Retry(SECOND // 20, "again")
+    return Dead("broken")
+
+
+def _shown(grant: Grant) -> Mapping[str, Any]:
+    return {
+        "org": grant.org_id,
+        "id": grant.id,
+        "seq": grant.seq,
+        "token": grant.token,
+        "attempt": grant.attempt,
+        "budget": grant.max_attempts,
+        "granted_at": grant.granted_at,
+        "expires_at": grant.expires_at,
+        "reclaimed": grant.reclaimed,
+    }
+
+
+async def browse(player: Player) -> None:
+    """List every job, page by page, again and again."""
+    while not player.told(STOP):
+        listing, position = f"{player.who} {player.rng.random()}", None
+        while True:
+            ask = player.store.jobs.page(EveryLane(), position, 40)
+            page = await player.call("page", {"listing": listing}, ask, _paged)
+            position = page.position if page else None
+            if position is None or player.told(STOP):
+                break
+            await player.pause(0.02)
+        await player.pause(0.3)
+
+
+def _paged(page: Any) -> Mapping[str, Any]:
+    items = [[record.org_id, record.id] for record in page.items]
+    return {"items": items, "more": page.position is not None}
+
+
+ROLES: dict[str, Callable[[Player], Awaitable[None]]] = {
+    "producer": produce,
+    "worker": work,
+    "lister": browse,
+}
