@@ -1,0 +1,67 @@
+"""Adding jobs: one call of gnl_add, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from gnl_core.spi import Added, DepthRefused, Known, NewJob, StoreRejected
+from gnl_store_sql import Rows, org_name, org_text
+
+ADD: Final = (
+    "select * from {schema}.gnl_add($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], "
+    "$6::bigint[], $7::bigint[], $8::bigint, $9::boolean, $10::boolean, $11::text, $12::text)"
+)
+OPEN_LANES: Final = (
+    "select {schema}.gnl_open_lanes($1::text[], $2::text[], array_fill(1, array[cardinality($1)]))"
+)
+
+
+class Batch(NamedTuple):
+    """The jobs of one call, as columns."""
+
+    orgs: list[str]
+    ids: list[str]
+    types: list[str]
+    payloads: list[str]
+    budgets: list[int | None]
+    delays: list[int]
+    run_ats: list[int | None]
+
+
+def batch_of(jobs: Sequence[NewJob]) -> Batch:
+    """The columns of `jobs`."""
+    return Batch(
+        [org_text(job.org_id) for job in jobs],
+        [job.id for job in jobs],
+        [job.type for job in jobs],
+        [job.payload for job in jobs],
+        [job.max_attempts for job in jobs],
+        [job.delay for job in jobs],
+        [job.run_at for job in jobs],
+    )
+
+
+def lanes_to_open(rows: Rows) -> tuple[list[str], list[str]] | None:
+    """The pairs that need a row in gnl_lanes before the jobs can be added."""
+    pairs = sorted((row[1], row[2], row[3]) for row in rows if row[0] == "lane")
+    return ([org for _, org, _ in pairs], [type_ for *_, type_ in pairs]) if pairs else None
+
+
+def answer_of(rows: Rows, count: int, max_depth: int | None) -> Added | DepthRefused:
+    """The answer for a call of `count` jobs."""
+    if not rows:
+        return Added((None,) * count)
+    what, place, a, b, depth, new = min(rows, key=lambda row: row[1])
+    if what == "deep":
+        assert max_depth is not None, "only a limit refuses"
+        return DepthRefused(org_name(a), depth, new, max_depth)
+    if what == "away":
+        raise StoreRejected(
+            f"the connection is on another database ({a!r}) than this store: its workers would "
+            "never see these jobs"
+        )
+    known: list[Known | None] = [None] * count
+    for _, place, a, b, _, _ in rows:
+        known[place - 1] = Known(a, b)
+    return Added(tuple(known))

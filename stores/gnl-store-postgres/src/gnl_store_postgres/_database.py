@@ -1,0 +1,131 @@
+"""Statements and transactions of the store's own, with their errors told apart."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from typing import Final, NoReturn, TypeVar, cast
+
+from gnl_core.spi import StoreError
+from gnl_store_postgres._connections import Connection, Connections
+from gnl_store_postgres._errors import Fate, fate_of, store_error
+from gnl_store_postgres._url import Options
+from gnl_store_sql import Rows, Step, Steps
+
+_T = TypeVar("_T")
+_ATTEMPTS: Final = 6
+_FIRST_PAUSE: Final = 0.005
+
+BEGIN: Final = "begin"
+READ: Final = (
+    "begin isolation level repeatable read read only; set local jit = off;"
+    "set local enable_seqscan = off; set local enable_hashjoin = off;"
+    "set local enable_mergejoin = off"
+)
+"""One snapshot for several reads. They are all of few rows, whatever old statistics say."""
+
+
+class Database:
+    """Runs statements on connections of its own.
+
+    `statements` counts those sent. Errors arrive as `StoreUnavailable` and `StoreRejected`.
+    """
+
+    def __init__(self, options: Options, size: int) -> None:
+        self._connections = Connections(options, size)
+        self._pooled = options.pooled
+        self._patience = 2 * options.command_timeout
+        self.statements = 0
+
+    async def fetch(self, sql: str, *values: object) -> Rows:
+        """Run one statement in a transaction of its own."""
+
+        async def call(connection: Connection) -> Rows:
+            if self._pooled:
+                # Preparing and running are two messages: a transaction keeps them together.
+                return await self._transact(connection, BEGIN, _one_step(sql, values))
+            self.statements += 1
+            # A record is a sequence of its values, though it is not declared as one.
+            return cast("Rows", await connection.fetch(sql, *values))
+
+        return await self._retried(call)
+
+    async def run(
+        self,
+        operation: Callable[[], Steps[_T]],
+        *,
+        begin: str = BEGIN,
+        timeout: float | None = None,
+    ) -> _T:
+        """Run the steps of an operation in one transaction."""
+        return await self._retried(
+            lambda connection: self._transact(connection, begin, operation(), timeout), timeout
+        )
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._connections.close()
+
+    async def _transact(
+        self, connection: Connection, begin: str, steps: Steps[_T], timeout: float | None = None
+    ) -> _T:
+        self.statements += 2
+        await connection.execute(begin)
+        try:
+            answer = await self._walk(connection, steps, timeout)
+        except Exception:
+            if not connection.is_closed() and connection.is_in_transaction():
+                await connection.execute("rollback")
+            raise
+        await connection.execute("commit")
+        return answer
+
+    async def _walk(self, connection: Connection, steps: Steps[_T], timeout: float | None) -> _T:
+        try:
+            step = next(steps)
+            while True:
+                step = steps.send(await self._step(connection, step, timeout))
+        except StopIteration as end:
+            answer: _T = end.value
+            return answer
+
+    async def _step(self, connection: Connection, step: Step, timeout: float | None) -> Rows:
+        self.statements += 1
+        if step.values or step.sql.startswith("SELECT"):
+            rows = await connection.fetch(step.sql, *step.values, timeout=timeout)
+            return cast("Rows", rows)
+        # Anything else without values may be a script of several statements.
+        await connection.execute(step.sql, timeout=timeout)
+        return ()
+
+    async def _retried(
+        self, call: Callable[[Connection], Awaitable[_T]], timeout: float | None = None
+    ) -> _T:
+        pause = _FIRST_PAUSE
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                async with self._connections.use() as connection:
+                    # The driver's own limit does not cover waiting for a canceled statement.
+                    async with asyncio.timeout(timeout or self._patience):
+                        return await call(connection)
+            except StoreError:
+                raise
+            except Exception as error:
+                if fate_of(error) is not Fate.RETRY or attempt == _ATTEMPTS:
+                    raise_as_store_error(error)
+            await asyncio.sleep(pause * random.random())  # noqa: S311 - jitter, no secret
+            pause *= 2
+        raise AssertionError("the last attempt returns or raises")
+
+
+def raise_as_store_error(error: Exception) -> NoReturn:
+    """Raise what a caller shall see of `error`."""
+    translated = store_error(error)
+    if translated is None:
+        raise error
+    raise translated from error
+
+
+def _one_step(sql: str, values: tuple[object, ...]) -> Steps[Rows]:
+    return (yield Step(sql, values))

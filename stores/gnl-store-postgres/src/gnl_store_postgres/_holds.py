@@ -1,0 +1,97 @@
+"""Extending and settling holds: holds to columns, and answers in call order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from gnl_core.spi import (
+    Dead,
+    Done,
+    Extension,
+    Hold,
+    HoldState,
+    JobState,
+    Outcome,
+    Release,
+    Retry,
+    Settlement,
+    Verdict,
+)
+from gnl_store_sql import Row
+
+SETTLE: Final = (
+    "select * from {schema}.gnl_settle($1::bigint[], $2::bigint[], $3::text[], $4::text[], "
+    "$5::bigint[])"
+)
+EXTEND: Final = "select * from {schema}.gnl_extend($1::bigint[], $2::bigint[], $3::bigint)"
+
+_LOST: Final = Extension(HoldState.LOST, None)
+_REFUSED: Final = Settlement(None)
+_SETTLED: Final = {
+    "done": Settlement(JobState.DONE),
+    "dead": Settlement(JobState.DEAD),
+    "canceled": Settlement(JobState.CANCELED),
+    "retry": Settlement(JobState.WAITING),
+    "release": Settlement(JobState.WAITING),
+}
+
+
+class Ends(NamedTuple):
+    """Outcomes as columns. Each row is a place in the call; rows go by sequence number."""
+
+    places: list[int]
+    seqs: list[int]
+    tokens: list[int]
+    kinds: list[str]
+    texts: list[str | None]
+    delays: list[int]
+
+
+def ends_of(outcomes: Sequence[Outcome]) -> Ends:
+    """The columns of `outcomes`, in the order in which every call locks rows."""
+    places = sorted(range(len(outcomes)), key=lambda place: outcomes[place].hold.seq)
+    verdicts = [_verdict(outcomes[place].verdict) for place in places]
+    return Ends(
+        places,
+        [outcomes[place].hold.seq for place in places],
+        [outcomes[place].hold.token for place in places],
+        [kind for kind, _, _ in verdicts],
+        [text for _, text, _ in verdicts],
+        [delay for _, _, delay in verdicts],
+    )
+
+
+def _verdict(verdict: Verdict) -> tuple[str, str | None, int]:
+    match verdict:
+        case Done(result):
+            return "done", result, 0
+        case Retry(delay, error):
+            return "retry", error, delay
+        case Dead(error):
+            return "dead", error, 0
+        case Release(delay):
+            return "release", None, delay
+
+
+def settlements(row: Row, ends: Ends) -> tuple[Settlement, ...]:
+    """Answers in call order from the row of gnl_settle."""
+    answers = [_REFUSED] * len(ends.places)
+    for at, kind in zip(row[0] or (), row[1] or (), strict=True):
+        answers[ends.places[at - 1]] = _SETTLED[kind]
+    return tuple(answers)
+
+
+def extensions(row: Row, count: int) -> tuple[Extension, ...]:
+    """Answers in call order from the row of gnl_extend."""
+    places, canceled, expires_at = row
+    answers = [_LOST] * count
+    for place, stopped in zip(places or (), canceled or (), strict=True):
+        state = HoldState.CANCELED if stopped else HoldState.KEPT
+        answers[place - 1] = Extension(state, expires_at)
+    return tuple(answers)
+
+
+def holds_of(holds: Sequence[Hold]) -> tuple[list[int], list[int]]:
+    """The columns of `holds`."""
+    return [hold.seq for hold in holds], [hold.token for hold in holds]

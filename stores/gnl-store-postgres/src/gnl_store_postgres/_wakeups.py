@@ -1,0 +1,112 @@
+"""Wake-ups: hints that work may have become ready, sent and heard."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import uuid
+from collections.abc import Callable
+from typing import Final
+
+from gnl_core.spi import StoreError, StoreUnavailable
+from gnl_store_postgres._connections import Connection, connect
+from gnl_store_postgres._database import Database, raise_as_store_error
+from gnl_store_postgres._url import Options
+
+_HINT_SECONDS: Final = 0.005
+_PING_SECONDS: Final = 15.0
+_PONG_SECONDS: Final = 5.0
+
+
+def channel_of(schema: str) -> str:
+    """The channel of the store in `schema`; a channel's name is at most 63 bytes long."""
+    return "gnl_" + hashlib.sha256(schema.encode()).hexdigest()[:24]
+
+
+class Hints:
+    """Sends hints after commits: the first at once, then at most one every 5 ms.
+
+    Never in the transaction of the work itself: NOTIFY takes a database-wide lock at commit.
+    """
+
+    def __init__(self, database: Database, channel: str) -> None:
+        self._database = database
+        self._channel = channel
+        self._due = False
+        self._task: asyncio.Task[None] | None = None
+
+    def send(self) -> None:
+        """Have a hint sent soon."""
+        self._due = True
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def _run(self) -> None:
+        try:
+            while self._due:
+                await self._send()
+                await asyncio.sleep(_HINT_SECONDS)
+        finally:
+            self._task = None
+
+    async def _send(self) -> None:
+        self._due = False
+        # A hint may be lost: whoever waits also polls.
+        with contextlib.suppress(StoreError):
+            await self._database.fetch("select pg_notify($1::text, '')", self._channel)
+
+    async def close(self) -> None:
+        """Send what is still to be sent."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+            await self._send()
+
+
+async def listen(options: Options, channel: str, wake: Callable[[], None]) -> None:
+    """Call `wake` for every hint; raises `StoreUnavailable` when the connection is lost."""
+    assert options.listen_dsn is not None, "asked only of a store that has wake-ups"
+    try:
+        connection = await connect(options.listen_dsn, options)
+    except Exception as error:
+        raise_as_store_error(error)
+    try:
+        await _Listener(connection, channel, wake).run()
+    except Exception as error:
+        raise_as_store_error(error)
+    finally:
+        connection.terminate()
+
+
+class _Listener:
+    """One listening connection. It sends itself a word now and then: a dead one keeps silent."""
+
+    def __init__(self, connection: Connection, channel: str, wake: Callable[[], None]) -> None:
+        self._connection = connection
+        self._channel = channel
+        self._own_channel = f"gnl_{uuid.uuid4().hex}"
+        self._wake = wake
+        self._heard = asyncio.Event()
+        self._lost = asyncio.Event()
+
+    async def run(self) -> None:
+        self._connection.add_termination_listener(lambda _: self._lost.set())
+        await self._connection.add_listener(self._channel, lambda *_: self._wake())
+        await self._connection.add_listener(self._own_channel, lambda *_: self._heard.set())
+        while True:
+            await self._ping()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._lost.wait(), _PING_SECONDS)
+                raise StoreUnavailable("the connection that listens for wake-ups was lost")
+
+    async def _ping(self) -> None:
+        self._heard.clear()
+        await self._connection.execute(f"notify {self._own_channel}", timeout=_PONG_SECONDS)
+        try:
+            await asyncio.wait_for(self._heard.wait(), _PONG_SECONDS)
+        except TimeoutError:
+            raise StoreUnavailable(
+                "the connection that listens for wake-ups hears nothing: behind a "
+                "transaction-mode pooler give `listen_url` or `wake_ups=off`"
+            ) from None
