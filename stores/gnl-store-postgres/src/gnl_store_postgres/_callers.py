@@ -9,7 +9,7 @@ from asyncpg.pool import PoolConnectionProxy
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gnl_core.spi import StoreError, StoreRejected
+from gnl_core.spi import StoreError, StoreRejected, StoreUnavailable
 from gnl_store_postgres._connections import Connection
 from gnl_store_postgres._database import raise_as_store_error
 from gnl_store_postgres._errors import Fate, fate_of_state, store_error
@@ -90,7 +90,7 @@ def _raise(error: Exception) -> NoReturn:
     if isinstance(error, DBAPIError):
         state = getattr(error.orig, "sqlstate", None)
     if state is not None and fate_of_state(state) is Fate.RETRY:
-        raise StoreRejected(
+        raise StoreUnavailable(
             f"the transaction collided with another one: roll it back and run it again ({error})"
         ) from error
     if isinstance(error, DBAPIError):

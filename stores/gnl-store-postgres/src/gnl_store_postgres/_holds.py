@@ -22,7 +22,7 @@ from gnl_store_sql import Row
 
 SETTLE: Final = (
     "select * from {schema}.gnl_settle($1::bigint[], $2::bigint[], $3::text[], $4::text[], "
-    "$5::bigint[])"
+    "$5::bigint[], $6::bigint[])"
 )
 EXTEND: Final = "select * from {schema}.gnl_extend($1::bigint[], $2::bigint[], $3::bigint)"
 
@@ -40,12 +40,12 @@ _SETTLED: Final = {
 class Ends(NamedTuple):
     """Outcomes as columns. Each row is a place in the call; rows go by sequence number."""
 
-    places: list[int]
     seqs: list[int]
     tokens: list[int]
     kinds: list[str]
     texts: list[str | None]
     delays: list[int]
+    places: list[int]
 
 
 def ends_of(outcomes: Sequence[Outcome]) -> Ends:
@@ -53,12 +53,12 @@ def ends_of(outcomes: Sequence[Outcome]) -> Ends:
     places = sorted(range(len(outcomes)), key=lambda place: outcomes[place].hold.seq)
     verdicts = [_verdict(outcomes[place].verdict) for place in places]
     return Ends(
-        places,
         [outcomes[place].hold.seq for place in places],
         [outcomes[place].hold.token for place in places],
         [kind for kind, _, _ in verdicts],
         [text for _, text, _ in verdicts],
         [delay for _, _, delay in verdicts],
+        places,
     )
 
 
@@ -77,21 +77,27 @@ def _verdict(verdict: Verdict) -> tuple[str, str | None, int]:
 def settlements(row: Row, ends: Ends) -> tuple[Settlement, ...]:
     """Answers in call order from the row of gnl_settle."""
     answers = [_REFUSED] * len(ends.places)
-    for at, kind in zip(row[0] or (), row[1] or (), strict=True):
-        answers[ends.places[at - 1]] = _SETTLED[kind]
+    for place, kind in zip(row[0] or (), row[1] or (), strict=True):
+        answers[place] = _SETTLED[kind]
     return tuple(answers)
 
 
-def extensions(row: Row, count: int) -> tuple[Extension, ...]:
-    """Answers in call order from the row of gnl_extend."""
+def extensions(row: Row, holds: Sequence[Hold]) -> tuple[Extension, ...]:
+    """Answers in call order from the row of gnl_extend for `holds_of` these holds."""
     places, canceled, expires_at = row
-    answers = [_LOST] * count
+    distinct = sorted(set(holds), key=_seq)
+    answers: dict[Hold, Extension] = {}
     for place, stopped in zip(places or (), canceled or (), strict=True):
         state = HoldState.CANCELED if stopped else HoldState.KEPT
-        answers[place - 1] = Extension(state, expires_at)
-    return tuple(answers)
+        answers[distinct[place - 1]] = Extension(state, expires_at)
+    return tuple([answers.get(hold, _LOST) for hold in holds])
 
 
 def holds_of(holds: Sequence[Hold]) -> tuple[list[int], list[int]]:
-    """The columns of `holds`."""
-    return [hold.seq for hold in holds], [hold.token for hold in holds]
+    """The columns of `holds`, each once, in the order in which every call locks rows."""
+    distinct = sorted(set(holds), key=_seq)
+    return [hold.seq for hold in distinct], [hold.token for hold in distinct]
+
+
+def _seq(hold: Hold) -> tuple[int, int]:
+    return hold.seq, hold.token

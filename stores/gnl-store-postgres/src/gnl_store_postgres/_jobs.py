@@ -144,14 +144,14 @@ class PostgresJobs:
         if not holds:
             return ()
         rows = await self._database.fetch(self._extend, *holds_of(holds), ttl)
-        return extensions(rows[0], len(holds))
+        return extensions(rows[0], holds)
 
     async def settle(self, outcomes: Sequence[Outcome]) -> tuple[Settlement, ...]:
         """As `JobStore.settle`."""
         if not outcomes:
             return ()
         ends = ends_of(outcomes)
-        rows = await self._database.fetch(self._settle, *ends[1:])
+        rows = await self._database.fetch(self._settle, *ends)
         if rows[0][2]:
             self._hint()
         return settlements(rows[0], ends)

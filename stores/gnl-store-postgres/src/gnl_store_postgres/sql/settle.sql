@@ -2,10 +2,12 @@
 --
 -- Kinds: done (text is the result), retry and dead (text is the error), release. A hold that is
 -- no longer the job's current one changes nothing. A job canceled meanwhile becomes canceled.
+-- Rows are given by number, so that all calls lock them in one order; `p_places` is call order.
 -- Answers the places of the holds that were the job's and the states of their jobs now. The
 -- last value says whether something became ready or delayed.
 create or replace function {schema}.gnl_settle(
     p_seqs bigint[], p_tokens bigint[], p_kinds text[], p_texts text[], p_delays bigint[],
+    p_places bigint[],
     out places bigint[], out states text[], out waits boolean
 )
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -19,8 +21,8 @@ declare
 begin
     with gone as (
         delete from {schema}.gnl_held as h
-        using unnest(p_seqs, p_tokens, p_kinds, p_texts, p_delays)
-            with ordinality as u(seq, token, kind, text, delay, place)
+        using unnest(p_seqs, p_tokens, p_kinds, p_texts, p_delays, p_places)
+            as u(seq, token, kind, text, delay, place)
         where h.seq = u.seq and h.token = u.token
         returning u.place, u.text, u.delay, h.seq, h.org, h.type, h.attempts, h.error,
             case when h.canceled then 'canceled' else u.kind end as kind
