@@ -49,6 +49,8 @@ class StoreConformance:
 
     capabilities: ClassVar[set[Capability] | frozenset[Capability]] = frozenset()
     deviations: ClassVar[Mapping[str, str]] = {}
+    one_writer: ClassVar[bool] = False
+    """True for a database that lets one open transaction write at a time."""
     seconds: float = 10.0
     """How long the process tier torments the store."""
     seed: int | None = None

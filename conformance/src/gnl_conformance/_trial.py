@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from gnl_conformance._case import Case
 from gnl_conformance._harness import StoreConformance, Transaction, owns_its_time
 from gnl_conformance._recorder import RecordedJobs, RecordedStore
-from gnl_conformance._violation import Violation
+from gnl_conformance._violation import NotApplicable, Violation
 from gnl_core.spi import (
     SECOND,
     Added,
@@ -126,6 +126,11 @@ class Trial:
         """A transaction on the same space, as the store's user would open one."""
         async with self.harness.transaction(self.space) as transaction:
             yield transaction
+
+    def need_several_writers(self) -> None:
+        """Leave a case that a database with one writer at a time makes no sense of."""
+        if self.harness.one_writer:
+            raise NotApplicable("the database lets one open transaction write at a time")
 
     async def age(self, ticks: float = 1) -> Instant:
         """Let time pass for the store until its own clock shows it; answers that clock."""
