@@ -19,7 +19,7 @@ import subprocess
 import tempfile
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +73,16 @@ class Server:
         )
 
     def start(self) -> None:
+        end = time.monotonic() + START_SECONDS
+        self._launch()
+        while not asyncio.run(_answers(self.url)):
+            assert time.monotonic() < end, (self._root / "log").read_text()
+            time.sleep(0.02)
+            if self._process is None or self._process.poll() is not None:
+                # After a crash it refuses to start until its last child is gone.
+                self._launch()
+
+    def _launch(self) -> None:
         with open(self._root / "log", "ab") as log:
             self._process = subprocess.Popen(
                 [self._bin / "postgres", "-D", "data", "-p", str(self.port), *SETTINGS],
@@ -80,13 +90,6 @@ class Server:
                 stderr=log,
                 **self._as_user(),
             )
-        self._wait()
-
-    def _wait(self) -> None:
-        end = time.monotonic() + START_SECONDS
-        while not asyncio.run(_answers(self.url)):
-            assert time.monotonic() < end, (self._root / "log").read_text()
-            time.sleep(0.02)
 
     def launch(self, command: Sequence[str | Path], **options: Any) -> subprocess.Popen[bytes]:
         """Run another program as the server's user, in a directory it may write to."""
@@ -131,7 +134,7 @@ def binaries() -> Path | None:
     )
 
 
-def not_run(why: str) -> None:
+def report_not_run(why: str) -> None:
     """Report tests as not run, loudly; with ``GNL_REQUIRE`` that is a failure."""
     if os.environ.get("GNL_REQUIRE"):
         pytest.fail(why)
@@ -141,11 +144,17 @@ def not_run(why: str) -> None:
 def new_server() -> Server:
     programs = binaries()
     if programs is None:
-        not_run("no PostgreSQL: set GNL_TEST_POSTGRES_URL, or install the server's programs")
+        report_not_run("no PostgreSQL: set GNL_TEST_POSTGRES_URL, or install the server's programs")
     assert programs is not None
     server = Server(programs)
     server.start()
     return server
+
+
+@pytest.fixture(scope="session")
+def not_run() -> Callable[[str], None]:
+    """To be called by a test that misses something."""
+    return report_not_run
 
 
 @pytest.fixture(scope="session")
@@ -170,9 +179,6 @@ def own_server() -> Iterator[Server]:
         yield server
     finally:
         server.stop()
-
-
-Connecting = Callable[[], Awaitable[asyncpg.Connection]]
 
 
 class Space:

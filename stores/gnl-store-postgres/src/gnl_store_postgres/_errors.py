@@ -37,6 +37,7 @@ _BY_STATE: Final = {
     "58": Fate.UNAVAILABLE,  # input or output errors of the server
     "XX": Fate.UNAVAILABLE,  # internal errors of the server
 }
+_POOLER: Final = ("26000", "42P05")
 _NO_TABLES: Final = ("3F000", "42883", "42P01", "42703")
 
 
@@ -73,4 +74,9 @@ def store_error(error: BaseException, *, state: str | None = None) -> StoreError
         return StoreUnavailable(f"other transactions stood in the way again and again ({said})")
     if state in _NO_TABLES:
         return StoreRejected(f"the tables are missing or old, run `gnl upgrade` ({said})")
+    if state in _POOLER:
+        return StoreRejected(
+            f"a prepared statement went astray: behind a transaction-mode pooler give the URL the "
+            f"option pooler=transaction ({said})"
+        )
     return StoreRejected(f"the database refused the call ({said})")

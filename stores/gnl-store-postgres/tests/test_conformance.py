@@ -1,0 +1,51 @@
+"""The PostgreSQL store keeps every rule, also while its clients and its server are killed."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import asyncpg
+from asyncpg.transaction import Transaction as DriverTransaction
+from gnl_conformance import Capability, StoreConformance
+from gnl_conformance.servers import postgres
+
+from gnl_store_postgres import PostgresStore, open_postgres
+
+
+class Transaction:
+    def __init__(self, connection: asyncpg.Connection, transaction: DriverTransaction) -> None:
+        self.connection = connection
+        self._transaction = transaction
+
+    async def commit(self) -> None:
+        await self._transaction.commit()
+
+    async def rollback(self) -> None:
+        await self._transaction.rollback()
+
+
+class TestPostgres(StoreConformance):
+    capabilities = frozenset(Capability)
+
+    @asynccontextmanager
+    async def connect(self, space: str) -> AsyncIterator[PostgresStore]:
+        store = await open_postgres(f"{postgres().url}?schema={space}")
+        yield store
+        await store.close()
+
+    @asynccontextmanager
+    async def transaction(self, space: str) -> AsyncIterator[Transaction]:
+        connection = await asyncpg.connect(postgres().url)
+        transaction = connection.transaction()
+        await transaction.start()
+        yield Transaction(connection, transaction)
+        await connection.close()
+
+    async def drop(self, space: str) -> None:
+        connection = await asyncpg.connect(postgres().url)
+        await connection.execute(f'drop schema if exists "{space}" cascade')
+        await connection.close()
+
+    async def restart_server(self) -> None:
+        if postgres().owned:
+            await asyncio.to_thread(postgres().restart)
