@@ -78,7 +78,7 @@ class StoreConformance:
 
     def test_rule(self, gnl_case: object, gnl_grading: object) -> None:
         """Run one case (called by pytest, through the kit's plugin)."""
-        from gnl_conformance._plugin import grade_in_pytest  # noqa: PLC0415 - pytest is optional
+        from gnl_conformance._pytest import grade_in_pytest  # noqa: PLC0415 - pytest is optional
 
         grade_in_pytest(self, gnl_case, gnl_grading)
 

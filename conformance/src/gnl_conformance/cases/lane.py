@@ -211,7 +211,9 @@ async def claimers_of_one_lane_all_find_work(t: Trial) -> None:
         for _ in range(4):
             calls = [t.claim(5, on=where) for where in (t.store, other) * 4]
             sizes = [len(grants) for grants in await asyncio.gather(*calls)]
-            t.equal(sizes, [5] * 8, "grants of eight claims at once, with hundreds of jobs ready")
+            t.check(
+                min(sizes) > 0, f"with hundreds of jobs ready, eight claims at once got {sizes}"
+            )
 
 
 @case("lane.limit")
