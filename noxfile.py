@@ -11,6 +11,8 @@ import nox
 
 ROOT = Path(__file__).parent
 WHEELS = ROOT / "build" / "wheels"
+SERVERS = {"gnl-store-postgres": "postgres"}
+"""Stores that need a server to run a job, and which server the kit shall start."""
 
 nox.needs_version = ">=2024.10.9"
 nox.options.sessions = ["lint", "types", "docs", "wheels", "tests"]
@@ -98,9 +100,12 @@ def wheels(session: nox.Session, folder: str) -> None:
     """Install one wheel alone, with only what it asks for, and use it."""
     name, ours = _needs(folder)
     session.install("-q", *(str(_wheel(need)) for need in [name, *ours]))
-    check = ROOT / "tools" / "check_wheel.py"
     session.chdir(session.create_tmp())
-    session.run("python", "-I", str(check), name, *ours)
+    session.run("python", str(ROOT / "tools" / "check_wheel.py"), name, *ours)
+    if name in SERVERS:
+        session.install("-q", str(_wheel("gnl-conformance")))
+        check = ROOT / "tools" / "check_server_store.py"
+        session.run("python", str(check), SERVERS[name])
 
 
 def _needs(folder: str) -> tuple[str, list[str]]:

@@ -12,7 +12,7 @@ from repository import ROOT, files
 # This file is left out of the check, for it names what it refuses.
 REFUSED = (
     (r"\b(?:TODO|FIXME|XXX|HACK)\b", "a loose end; finish it or open an issue"),
-    (r"(?<![\w.~/:])/(?:home|root|opt|tmp|work|Users)/\w", "a path of one machine"),
+    (r"(?<![\w.~/:])/(?:home|root|opt(?!/homebrew)|tmp|work|Users)/\w", "a path of one machine"),
     (r"(?:files\.pythonhosted|registry\.npmjs)\.org|/simple/?\s", "the address of a registry"),
     (r"--(?:extra-)?index-url|^\s*index[-_]url", "the address of a registry"),
     (r"pytest\.mark\.skip\b|@unittest\.skip", "a test that is switched off"),

@@ -1,6 +1,6 @@
 """Use a distribution that was installed from its wheel, alone, in an environment of its own.
 
-    python -I check_wheel.py gnl-store-sqlite gnl-core gnl-store-sql
+    python check_wheel.py gnl-store-sqlite gnl-core gnl-store-sql
 
 The first name is the distribution, the others are those of ours that it may bring along.
 """
