@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import itertools
 import shutil
 import socket
 from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import quote
 
 import asyncpg
 import pytest
@@ -130,22 +133,27 @@ async def test_without_the_option_the_error_names_it(pooler: str) -> None:
 
 
 async def test_listening_through_it_is_noticed(pooler: str) -> None:
-    store = await open_postgres(
-        f"{pooler}?pooler=transaction&listen_url={pooler.replace(':', '%3A').replace('/', '%2F')}"
-    )
+    through = quote(pooler, safe="")
+    store = await open_postgres(f"{pooler}?pooler=transaction&listen_url={through}")
     assert Capability.WAKE_UPS in store.capabilities
-    other = await asyncpg.connect(pooler, statement_cache_size=0)
-
-    async def keep_busy() -> None:
-        """So that words are spoken in one session and heard in another."""
-        while True:
-            await other.fetch("select pg_sleep(0.01)")
-
-    busy = asyncio.create_task(keep_busy())
-    async with asyncio.timeout(60):
-        with pytest.raises(StoreUnavailable, match="listen_url"):
+    with pytest.raises(StoreUnavailable, match="listen_url"):
+        async with asyncio.timeout(60):
             await store.listen(lambda: None)
-    busy.cancel()
-    await asyncio.wait([busy])
-    await other.close()
+    await store.close()
+
+
+async def test_listening_beside_it_works(pooler: str, own_server: Any) -> None:
+    direct = quote(own_server.url, safe="")
+    store = await open_postgres(f"{pooler}?pooler=transaction&listen_url={direct}")
+    await store.upgrade()
+    heard = asyncio.Event()
+    listening = asyncio.create_task(store.listen(heard.set))
+    async with asyncio.timeout(60):
+        for number in itertools.count():
+            await store.jobs.add([NewJob(str(number), None, "t", "0")])
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(heard.wait(), 0.1)
+                break
+    listening.cancel()
+    await asyncio.wait([listening])
     await store.close()

@@ -18,12 +18,14 @@ _ATTEMPTS: Final = 6
 _FIRST_PAUSE: Final = 0.005
 
 BEGIN: Final = "begin"
-READ: Final = (
-    "begin isolation level repeatable read read only; set local jit = off;"
-    "set local enable_seqscan = off; set local enable_hashjoin = off;"
-    "set local enable_mergejoin = off"
+_BY_INDEX: Final = (
+    "set local jit = off; set local enable_seqscan = off;"
+    "set local enable_hashjoin = off; set local enable_mergejoin = off"
 )
+READ: Final = f"begin isolation level repeatable read read only; {_BY_INDEX}"
 """One snapshot for several reads. They are all of few rows, whatever old statistics say."""
+CHANGE: Final = f"begin; {_BY_INDEX}"
+"""For changes of few rows."""
 
 
 class Database:
@@ -92,7 +94,7 @@ class Database:
 
     async def _step(self, connection: Connection, step: Step, timeout: float | None) -> Rows:
         self.statements += 1
-        if step.values or step.sql.startswith("SELECT"):
+        if step.values or step.sql[:6].lower() == "select":
             rows = await connection.fetch(step.sql, *step.values, timeout=timeout)
             return cast("Rows", rows)
         # Anything else without values may be a script of several statements.

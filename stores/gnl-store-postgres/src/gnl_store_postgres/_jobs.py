@@ -25,7 +25,7 @@ from gnl_core.spi import (
 from gnl_store_postgres._add import ADD, OPEN_LANES, answer_of, batch_of, lanes_to_open
 from gnl_store_postgres._callers import recognise
 from gnl_store_postgres._claim import CLAIM, ScanStart, claimed
-from gnl_store_postgres._database import READ, Database
+from gnl_store_postgres._database import CHANGE, READ, Database
 from gnl_store_postgres._holds import (
     EXTEND,
     SETTLE,
@@ -158,11 +158,11 @@ class PostgresJobs:
 
     async def cancel(self, org_id: str | None, id: str) -> JobState | None:
         """As `JobStore.cancel`."""
-        return await self._database.run(lambda: self._changes.cancel(org_id, id))
+        return await self._database.run(lambda: self._changes.cancel(org_id, id), begin=CHANGE)
 
     async def revive(self, org_id: str | None, id: str) -> JobState | None:
         """As `JobStore.revive`."""
-        found = await self._database.run(lambda: self._changes.revive(org_id, id))
+        found = await self._database.run(lambda: self._changes.revive(org_id, id), begin=CHANGE)
         if found is JobState.DEAD:
             self._hint()
         return found
@@ -202,7 +202,7 @@ class PostgresJobs:
     ) -> int:
         """As `JobStore.prune`."""
         return await self._database.run(
-            lambda: self._changes.prune(states, older_than, keep, limit)
+            lambda: self._changes.prune(states, older_than, keep, limit), begin=CHANGE
         )
 
     def _horizon(self) -> Steps[Horizon]:

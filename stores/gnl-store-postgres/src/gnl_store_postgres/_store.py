@@ -64,7 +64,7 @@ class PostgresStore:
 
     async def listen(self, wake: Callable[[], None]) -> None:
         """Call `wake` for every hint, on a connection of its own; never returns."""
-        await listen(self._options, self._channel, wake)
+        await listen(self._options, self._database, self._channel, wake)
 
     async def sibling(self) -> PostgresStore:
         """Open another handle on the same data, with one connection of its own."""

@@ -64,7 +64,9 @@ class Hints:
             await self._send()
 
 
-async def listen(options: Options, channel: str, wake: Callable[[], None]) -> None:
+async def listen(
+    options: Options, database: Database, channel: str, wake: Callable[[], None]
+) -> None:
     """Call `wake` for every hint; raises `StoreUnavailable` when the connection is lost."""
     assert options.listen_dsn is not None, "asked only of a store that has wake-ups"
     try:
@@ -72,7 +74,7 @@ async def listen(options: Options, channel: str, wake: Callable[[], None]) -> No
     except Exception as error:
         raise_as_store_error(error)
     try:
-        await _Listener(connection, channel, wake).run()
+        await _Listener(connection, database, channel, wake).run()
     except Exception as error:
         raise_as_store_error(error)
     finally:
@@ -80,10 +82,20 @@ async def listen(options: Options, channel: str, wake: Callable[[], None]) -> No
 
 
 class _Listener:
-    """One listening connection. It sends itself a word now and then: a dead one keeps silent."""
+    """One listening connection. Now and then a word is sent to it from another session.
 
-    def __init__(self, connection: Connection, channel: str, wake: Callable[[], None]) -> None:
+    One that is dead, or not a session of its own, keeps silent.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        database: Database,
+        channel: str,
+        wake: Callable[[], None],
+    ) -> None:
         self._connection = connection
+        self._database = database
         self._channel = channel
         self._own_channel = f"gnl_{uuid.uuid4().hex}"
         self._wake = wake
@@ -102,7 +114,7 @@ class _Listener:
 
     async def _ping(self) -> None:
         self._heard.clear()
-        await self._connection.execute(f"notify {self._own_channel}", timeout=_PONG_SECONDS)
+        await self._database.fetch("select pg_notify($1::text, '')", self._own_channel)
         try:
             await asyncio.wait_for(self._heard.wait(), _PONG_SECONDS)
         except TimeoutError:
