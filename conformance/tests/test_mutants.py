@@ -12,10 +12,10 @@ CASES_TIER = [mutant for mutant in all_mutants() if mutant.tier is Tier.CASES]
 PROCESS_TIER = [mutant for mutant in all_mutants() if mutant.tier is Tier.PROCESS]
 
 
-def messages(mutant: Mutant) -> list[str]:
+def messages(mutant: Mutant, seed: int = 0) -> list[str]:
     """What the cases of the mutant's rule say; a traceback is no such message."""
     harness = mutant.harness()
-    harness.seconds, harness.seed = 5.0, 7
+    harness.seconds, harness.seed = 5.0, seed
     cases = chosen([mutant.tier.value], [mutant.rule])
     grades = [grade(harness, case) for case in cases]
     return [one.why.split("\n")[0] for one in grades if one.outcome == "failed"]
@@ -34,8 +34,13 @@ def test_a_broken_store_fails_its_rule_by_its_message(mutant: Mutant) -> None:
 
 @pytest.mark.parametrize("mutant", PROCESS_TIER, ids=name)
 def test_a_broken_store_fails_under_real_processes(mutant: Mutant) -> None:
-    found = messages(mutant)
-    assert any(mutant.fragment in message for message in found), found
+    # Where a kill falls is for the scheduler to say: what one storm misses, another hits.
+    found: list[str] = []
+    for seed in range(4):
+        found += messages(mutant, seed)
+        if any(mutant.fragment in message for message in found):
+            return
+    pytest.fail(f"no storm out of four brought out {mutant.how!r}: {found}")
 
 
 @pytest.mark.parametrize("harness", [ReferenceConformance, TransactionalConformance])

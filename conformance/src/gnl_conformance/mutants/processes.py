@@ -81,17 +81,21 @@ class ListsNewArrivalsInAFile(FileConformance):
     table = ListsNewArrivals
 
 
-class _SlowRowByRow(FileStore):
+class _SlowRowByRow(RowByRow):
+    pause = 0.01
+
+
+class _RowByRowStore(FileStore):
     def _open(self, data: _Data) -> None:
         super()._open(data)
-        self._jobs = RowByRow(data)
+        self._jobs = _SlowRowByRow(data)
 
 
 @breaks("enqueue.atomic", "of its own left")
 class RowByRowInAFile(FileConformance):
     """Adds each job of a call for itself, so that a kill leaves some."""
 
-    store = _SlowRowByRow
+    store = _RowByRowStore
 
 
 class _WritesBehind(FileTable):

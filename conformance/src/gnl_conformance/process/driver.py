@@ -85,7 +85,7 @@ class _Driver:
     async def _storm(self, until: float) -> None:
         restart_at = time.monotonic() + self.harness.seconds * 0.3
         while time.monotonic() < until:
-            await asyncio.sleep(self.rng.uniform(0.15, 0.4))
+            await asyncio.sleep(self.rng.uniform(0.1, 0.3))
             self._strike(self.rng.choice(self.cast), self.rng.random())
             if owns_its_server(self.harness) and time.monotonic() > restart_at:
                 self._note("server killed and started again")

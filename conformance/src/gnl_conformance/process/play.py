@@ -90,10 +90,10 @@ async def produce(player: Player) -> None:
 def _new_jobs(player: Player) -> list[NewJob]:
     rng = player.rng
     jobs = []
-    for _ in range(rng.choice((1, 1, 2, 5, 12))):
+    for _ in range(rng.choice((1, 1, 2, 5, 25))):
         # Some ids are common to all producers, so that calls meet.
-        shared = rng.random() < 0.1
-        name = f"shared-{rng.randrange(200)}" if shared else uuid.UUID(int=rng.getrandbits(128)).hex
+        shared = rng.random() < 0.2
+        name = f"shared-{rng.randrange(12)}" if shared else uuid.UUID(int=rng.getrandbits(128)).hex
         delay = rng.choice((0, 0, 0, SECOND // 20))
         jobs.append(NewJob(name, rng.choice(LANES), rng.choice(TYPES), "null", None, delay))
     return list({(job.org_id, job.id): job for job in jobs}.values())
@@ -136,8 +136,9 @@ async def _hold(player: Player, grants: tuple[Grant, ...]) -> None:
         await player.call(
             "extend", asked, ask, lambda e: {"answers": [[x.state.value, x.expires_at] for x in e]}
         )
-    if chance > 0.93 and not player.told(QUIET):
-        await asyncio.sleep(1.5 * TTL / SECOND)
+    if chance > 0.85 and not player.told(QUIET):
+        # Just past the end, when somebody else has the job and has not settled it yet.
+        await asyncio.sleep(player.rng.uniform(0.95, 1.3) * TTL / SECOND)
 
 
 async def _settle(player: Player, grants: tuple[Grant, ...]) -> None:
