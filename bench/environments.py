@@ -14,7 +14,13 @@ OURS = ("core", "stores/gnl-store-sql", "stores/gnl-store-postgres", "stores/gnl
 
 PINNED = {
     "floor": ("asyncpg==0.32.0",),
-    "gnl": ("asyncpg==0.32.0", "sqlalchemy[asyncio]==2.1.9", "aiosqlite==0.22.1"),
+    "gnl": (
+        "asyncpg==0.32.0",
+        "sqlalchemy[asyncio]==2.1.9",
+        "aiosqlite==0.22.1",
+        "typer==0.29.2",
+        "rich==15.0.0",
+    ),
     "procrastinate": ("procrastinate==3.10.0", "psycopg[binary,pool]==3.3.4"),
     "pgqueuer": ("pgqueuer==1.6.0", "asyncpg==0.32.0"),
     "huey": ("huey==3.5.4",),
@@ -22,26 +28,28 @@ PINNED = {
 
 
 def python_of(name: str) -> Path:
-    """The interpreter of an environment, made or made anew if what it holds is not what is asked."""
-    folder, wanted = FOLDER / name, "\n".join(_requirements(name))
+    """The interpreter of an environment."""
+    return FOLDER / name / "bin" / "python"
+
+
+def make(name: str, checkout: Path = ROOT) -> None:
+    """Make an environment if it is missing or its pins have changed.
+
+    gnl is installed anew each time, as its users install it: edits made during a run change
+    nothing.
+    """
+    folder, wanted = FOLDER / name, "\n".join(PINNED[name])
     stamp = folder / "requirements.txt"
     if not stamp.is_file() or stamp.read_text() != wanted:
         print(f"making the environment of {name} ...", file=sys.stderr)
-        python = [sys.executable, "-m", "venv", "--clear", str(folder)]
-        subprocess.run(python, check=True)
-        install = [str(folder / "bin" / "pip"), "install", "-q", *_requirements(name)]
-        subprocess.run(install, check=True, cwd=ROOT)
+        subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
+        _pip(name, *PINNED[name])
         stamp.write_text(wanted)
-    return folder / "bin" / "python"
+    if name == "gnl":
+        ours = (str(checkout / part) for part in OURS)
+        _pip(name, "--no-deps", "--force-reinstall", *ours)
 
 
-def _requirements(name: str) -> list[str]:
-    # A distribution that is not there yet is found missing by the contender that needs it.
-    folders = [f for f in OURS if (ROOT / f / "pyproject.toml").is_file()] if name == "gnl" else []
-    ours = [part for folder in folders for part in ("-e", f"./{folder}")]
-    return [*PINNED[name], *ours]
-
-
-def versions() -> dict[str, str]:
-    """What is compared, by environment, as pinned."""
-    return {name: ", ".join(requirements) for name, requirements in PINNED.items()}
+def _pip(name: str, *arguments: str) -> None:
+    command = [str(python_of(name)), "-m", "pip", "install", "-q", *arguments]
+    subprocess.run(command, check=True)

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from environments import versions
+from environments import PINNED
 
 
 def describe_machine(postgres: str) -> str:
@@ -22,7 +22,7 @@ def describe_machine(postgres: str) -> str:
         f"a commit to disk (8 kB, fdatasync) takes {_sync_microseconds():.0f} µs",
         f"Python {platform.python_version()}, PostgreSQL {postgres},"
         f" SQLite {sqlite3.sqlite_version}",
-        *(f"{name}: {pinned}" for name, pinned in versions().items()),
+        *(f"{name}: {', '.join(pins)}" for name, pins in PINNED.items()),
     ]
     return "\n".join(f"- {line}" for line in lines)
 

@@ -110,8 +110,7 @@ def _growth_cell(samples: Samples, name: str, operation: str) -> str:
 def _failures(samples: Samples) -> Iterator[str]:
     for sample in samples.all:
         if sample.error is not None:
-            last = sample.error.splitlines()[-1]
-            yield f"- failed: {sample.contender}, {sample.operation}: {last}"
+            yield f"- failed: {sample.contender}, {sample.operation}: {sample.error}"
 
 
 def number(value: float) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from arena import Arena, open_arena
 from contenders import CONTENDERS
-from environments import BENCH, python_of
+from environments import BENCH, ROOT, make
 from growth import GROWTH
 from machine import describe_machine
 from operations import OPERATIONS
@@ -34,8 +34,8 @@ def main() -> None:
         return
     samples = load(options.out) if options.append and options.out.exists() else Samples()
     names, operations = options.contenders, options.operations
-    for name in names:
-        python_of(CONTENDERS[name].environment)
+    for environment in sorted({CONTENDERS[name].environment for name in names}):
+        make(environment, options.gnl.resolve())
     with open_arena(options.scale) as arena:
         for sample in _rounds(arena, names, operations, options.rounds):
             samples.all.append(sample)
@@ -64,7 +64,7 @@ def _measure(arena: Arena, name: str, operation: str, round_: int) -> Sample:
     try:
         values = EVERYTHING[operation](arena, CONTENDERS[name])
     except (RuntimeError, OSError) as failure:
-        error = f"{type(failure).__name__}: {failure}"
+        error = f"{failure}".strip().splitlines()[-1]
     seconds = round(time.monotonic() - began, 1)
     return Sample(name, operation, round_, os.getloadavg()[0], seconds, values, error)
 
@@ -101,6 +101,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=BENCH / "results" / "samples.json")
     parser.add_argument("--append", action="store_true", help="add to the samples in --out")
     parser.add_argument("--write", type=Path, metavar="FILE", help="also write the tables there")
+    parser.add_argument("--gnl", type=Path, default=ROOT, help="measure the gnl of this checkout")
     parser.add_argument("--show", type=Path, metavar="FILE", help="only print these samples")
     options = parser.parse_args()
     options.scale = 0.05 if options.quick else 1.0
