@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import random
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from gnl_core.backoff import Backoff, next_delay
 from gnl_core.codec import decode, encode
 from gnl_core.errortext import describe
 from gnl_core.queue._context import DeadLetter, GiveBack, JobContext, Retry
-from gnl_core.runtime import Invocation, Signal, Taken
+from gnl_core.queue._handlers import Handler, blocks
+from gnl_core.runtime import Invocation, Settled, Signal, Taken
 from gnl_core.spi import (
     SECOND,
     Dead,
@@ -20,6 +20,7 @@ from gnl_core.spi import (
     Duration,
     Grant,
     HoldState,
+    JobState,
     Outcome,
     Release,
     Store,
@@ -27,8 +28,13 @@ from gnl_core.spi import (
 )
 from gnl_core.spi import Retry as RetryVerdict
 
-Handler: TypeAlias = Callable[[Any, JobContext], Awaitable[object] | object]
-"""``async def handler(payload, ctx)``, or a plain ``def``, which runs in a thread."""
+_FATES: Final = {
+    None: Settled.LOST,
+    JobState.WAITING: Settled.WAITS,
+    JobState.DONE: Settled.ENDED,
+    JobState.DEAD: Settled.ENDED,
+    JobState.CANCELED: Settled.ENDED,
+}
 
 
 class JobsBoundary:
@@ -45,7 +51,7 @@ class JobsBoundary:
         backoff: Backoff,
     ) -> None:
         self._jobs = store.jobs
-        self._handlers = {type_: (h, _blocks(h)) for type_, h in handlers.items()}
+        self._handlers = {type_: (h, blocks(h)) for type_, h in handlers.items()}
         self._types = tuple(handlers)
         self._ttl = ttl
         self._worker = worker
@@ -63,11 +69,11 @@ class JobsBoundary:
         extensions = await store.jobs.extend([grant.hold for grant in grants], self._ttl)
         return [extension.state for extension in extensions]
 
-    async def settle(self, outcomes: Sequence[tuple[Grant, Verdict]]) -> Sequence[bool]:
+    async def settle(self, outcomes: Sequence[tuple[Grant, Verdict]]) -> Sequence[Settled]:
         settlements = await self._jobs.settle(
             [Outcome(grant.hold, verdict) for grant, verdict in outcomes]
         )
-        return [settlement.state is not None for settlement in settlements]
+        return [_FATES[settlement.state] for settlement in settlements]
 
     def prepare(self, grant: Grant, signal: Signal) -> Invocation:
         handler, threaded = self._handlers[grant.type]
@@ -96,14 +102,3 @@ class JobsBoundary:
     def name(self, grant: Grant) -> str:
         org = "" if grant.org_id is None else f" of {grant.org_id!r}"
         return f"job {grant.id!r} ({grant.type}){org}"
-
-
-def _blocks(handler: Handler) -> bool:
-    """True for a plain function: it must not run on the event loop."""
-    inner: object = handler
-    while isinstance(inner, functools.partial):
-        inner = inner.func
-    return not (
-        inspect.iscoroutinefunction(inner)
-        or inspect.iscoroutinefunction(getattr(inner, "__call__", None))  # noqa: B004
-    )

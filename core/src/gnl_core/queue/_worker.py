@@ -7,9 +7,9 @@ import contextlib
 import logging
 import os
 import secrets
-import signal
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Self
 
@@ -18,10 +18,11 @@ from gnl_core._shown import shown
 from gnl_core.backoff import RetryDelay, to_backoff
 from gnl_core.errors import InvalidInput
 from gnl_core.ids import check_name
+from gnl_core.queue._handlers import Handler, check_handlers
 from gnl_core.queue._job import check_count
-from gnl_core.queue._jobs_boundary import Handler, JobsBoundary
+from gnl_core.queue._jobs_boundary import JobsBoundary
 from gnl_core.queue._pruner import Pruner
-from gnl_core.runtime import Engine, EngineOptions, OnRevoke
+from gnl_core.runtime import Engine, EngineOptions, OnRevoke, on_stop_signals
 from gnl_core.spi import SECOND, Grant, Verdict
 from gnl_core.storage import Storage
 
@@ -32,6 +33,8 @@ MILLISECOND = 1_000
 
 class Worker:
     """Runs `handlers`, by job type, on the jobs of a storage.
+
+    Leaving ``async with`` stops the worker and waits until it has wound down.
 
     A handler is ``async def handler(payload, ctx)``, cancelled at its next await when it is
     revoked, or a plain ``def``, which runs in a thread and looks at ``ctx.signal``.
@@ -78,7 +81,7 @@ class Worker:
                 f"storage is a {type(storage).__name__}; give what open_storage() answers"
             )
         self._storage = storage
-        self._handlers = _checked_handlers(handlers)
+        self._handlers = check_handlers(handlers)
         self._ttl = to_duration(ttl, "ttl", least=100 * MILLISECOND)
         self._max_attempts = _count(max_attempts, "max_attempts", least=1)
         self._backoff = to_backoff(retry_delay, "retry_delay")
@@ -103,11 +106,14 @@ class Worker:
         )
         self.name = _own_name() if name is None else check_name(name, "name")
         self._engine: Engine[Grant, Verdict] | None = None
+        self._idle = asyncio.Event()
+        self._idle.set()
         self._stop_asked = 0
         self.abandoned = 0
         """Handlers of the last run that had not ended when their jobs were given back."""
 
     async def __aenter__(self) -> Self:
+        self._stop_asked = 0
         return self
 
     async def __aexit__(
@@ -117,6 +123,7 @@ class Worker:
         trace: TracebackType | None,
     ) -> None:
         self.stop()
+        await self._idle.wait()
 
     async def run(self, *, signals: bool = False) -> None:
         """Work until `stop` is called, then wind down.
@@ -125,7 +132,7 @@ class Worker:
         Winding down: nothing more is claimed, handlers have `grace` to finish, then they are
         revoked with `shutdown` and their jobs given back, the attempt restored.
         """
-        with self._one_engine() as engine, self._signals() if signals else _nothing():
+        with self._one_engine() as engine, _stopped_by(signals, self.stop):
             async with self._pruner.running():
                 await engine.run()
 
@@ -140,7 +147,8 @@ class Worker:
     def stop(self, *, now: bool = False) -> None:
         """Begin to wind down; `run` returns when that is done. `now` leaves out the grace.
 
-        To be called on the event loop that runs the worker. A second call stops at once.
+        To be called on the event loop that runs the worker. A second call stops at once. Called
+        while the worker does not run, it makes the next run end before it claims anything.
         """
         self._stop_asked += 1
         if self._engine is not None:
@@ -158,32 +166,23 @@ class Worker:
             max_attempts=self._max_attempts,
             backoff=self._backoff,
         )
-        self._stop_asked = 0
         self._engine = engine = Engine(
             boundary, self._storage.work, self._options, name="gnl-worker", logger=_logger
         )
+        self._idle.clear()
+        if self._stop_asked:
+            engine.stop(now=self._stop_asked > 1)
         try:
             yield engine
         finally:
             self.abandoned = engine.abandoned
             self._engine = None
-
-    @contextlib.contextmanager
-    def _signals(self) -> Iterator[None]:
-        loop = asyncio.get_running_loop()
-        numbers = (signal.SIGTERM, signal.SIGINT)
-        for number in numbers:
-            loop.add_signal_handler(number, self.stop)
-        try:
-            yield
-        finally:
-            for number in numbers:
-                loop.remove_signal_handler(number)
+            self._stop_asked = 0
+            self._idle.set()
 
 
-@contextlib.contextmanager
-def _nothing() -> Iterator[None]:
-    yield
+def _stopped_by(signals: bool, stop: Callable[[], None]) -> AbstractContextManager[None]:
+    return on_stop_signals(stop) if signals else contextlib.nullcontext()
 
 
 def _own_name() -> str:
@@ -206,16 +205,3 @@ def _checked_on_revoke(value: OnRevoke) -> OnRevoke:
     if value not in ("cancel", "signal"):
         raise InvalidInput(f"on_revoke is {shown(value)}; give 'cancel' or 'signal'")
     return value
-
-
-def _checked_handlers(handlers: Mapping[str, Handler]) -> dict[str, Handler]:
-    if not isinstance(handlers, Mapping) or not handlers:
-        raise InvalidInput("handlers must be a mapping of job type to function, and not empty")
-    for type_, handler in handlers.items():
-        check_name(type_, "job type")
-        if not callable(handler):
-            raise InvalidInput(
-                f"the handler of {type_!r} is a {type(handler).__name__}; give a function"
-                " of (payload, ctx)"
-            )
-    return dict(handlers)

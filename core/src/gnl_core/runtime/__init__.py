@@ -1,7 +1,19 @@
 """One engine for the boundaries: poll loop, lease keeper, revocation, execution, stopping."""
 
-from gnl_core.runtime._boundary import Boundary, Invocation, Taken
-from gnl_core.runtime._engine import Engine, EngineOptions, OnRevoke
+from gnl_core.runtime._boundary import Boundary, Invocation, Settled, Taken
+from gnl_core.runtime._engine import Engine
+from gnl_core.runtime._options import EngineOptions, OnRevoke
 from gnl_core.runtime._signal import Signal
+from gnl_core.runtime._stop_signals import on_stop_signals
 
-__all__ = ["Boundary", "Engine", "EngineOptions", "Invocation", "OnRevoke", "Signal", "Taken"]
+__all__ = [
+    "Boundary",
+    "Engine",
+    "EngineOptions",
+    "Invocation",
+    "OnRevoke",
+    "Settled",
+    "Signal",
+    "Taken",
+    "on_stop_signals",
+]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, Generic, Protocol, TypeVar
 
 from gnl_core.runtime._signal import Signal
@@ -29,6 +30,16 @@ class Invocation:
     threaded: bool
 
 
+class Settled(Enum):
+    """What became of an outcome."""
+
+    ENDED = "ended"
+    WAITS = "waits"
+    """Written, and the work is or will be due again."""
+    LOST = "lost"
+    """Not written: the lease was lost."""
+
+
 class Boundary(Protocol[GrantT, VerdictT]):
     """One kind of held work: how it is claimed, renewed, settled, and what its handlers are."""
 
@@ -37,11 +48,11 @@ class Boundary(Protocol[GrantT, VerdictT]):
         ...
 
     async def extend(self, store: Store, grants: Sequence[GrantT]) -> Sequence[HoldState]:
-        """Renew leases through `store`, a handle of the lease keeper's own."""
+        """Renew leases through `store`, which may be a handle of the lease keeper's own."""
         ...
 
-    async def settle(self, outcomes: Sequence[tuple[GrantT, VerdictT]]) -> Sequence[bool]:
-        """Write outcomes, fenced; False for each grant whose lease was lost."""
+    async def settle(self, outcomes: Sequence[tuple[GrantT, VerdictT]]) -> Sequence[Settled]:
+        """Write outcomes, fenced; one answer for each."""
         ...
 
     def prepare(self, grant: GrantT, signal: Signal) -> Invocation:

@@ -13,10 +13,10 @@ class Execution(Generic[GrantT]):
     """A grant, its signal, and what engine and lease keeper remember about it."""
 
     __slots__ = (
-        "abandoned",
-        "deadline",
+        "done",
         "grant",
         "interrupted",
+        "lost",
         "missed",
         "revoked_at",
         "signal",
@@ -28,9 +28,9 @@ class Execution(Generic[GrantT]):
         self.grant = grant
         self.signal = Signal(loop)
         self.missed = 0  # renewals without an answer, in a row
+        self.lost = False  # the lease, also if the handler was revoked for another cause before
         self.revoked_at: float | None = None  # by the keeper's loop
         self.warned = False
-        self.deadline: asyncio.TimerHandle | None = None
-        self.task: asyncio.Task[None] | None = None  # while an `async def` handler runs in it
+        self.task: asyncio.Task[object] | None = None  # while an `async def` handler runs in it
         self.interrupted = False
-        self.abandoned = False  # given back although its handler has not ended
+        self.done = False  # its outcome is decided; whatever its handler does later is ignored

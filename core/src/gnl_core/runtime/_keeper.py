@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
-from collections.abc import Awaitable, Callable, Coroutine
+import time
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Generic
 
-from gnl_core.errors import ExecutionRevokedError, RevokedWhy, StoreError
+from gnl_core.errors import ExecutionRevokedError, RevokedWhy
 from gnl_core.runtime._boundary import Boundary, GrantT, VerdictT
 from gnl_core.runtime._execution import Execution
 from gnl_core.spi import HoldState, Store
@@ -24,8 +24,8 @@ UNANSWERED_LIMIT: Final = 3
 class LeaseKeeper(Generic[GrantT, VerdictT]):
     """Renews the leases of all executions added to it, every third of `ttl` seconds.
 
-    `add`, `remove` and `limit` may be called from any thread; `interrupt` is called from the
-    keeper's.
+    `add`, `remove`, `limit`, `answered` and `revoke` may be called from any thread; `interrupt`
+    is called from the one that revokes.
     """
 
     def __init__(
@@ -43,7 +43,10 @@ class LeaseKeeper(Generic[GrantT, VerdictT]):
         self._interrupt = interrupt
         self._logger = logger
         self._held: dict[Execution[GrantT], None] = {}
+        self._limits: dict[Execution[GrantT], float] = {}
+        self._watch_at: float | None = None
         self._store: Store | None = None
+        self._closing: set[asyncio.Task[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def add(self, execution: Execution[GrantT]) -> None:
@@ -53,13 +56,33 @@ class LeaseKeeper(Generic[GrantT, VerdictT]):
     def remove(self, execution: Execution[GrantT]) -> None:
         """Renew it no more; to be called before its outcome is written."""
         self._held.pop(execution, None)
-        if execution.deadline is not None and self._loop is not None:
-            self._loop.call_soon_threadsafe(execution.deadline.cancel)
+        self._limits.pop(execution, None)
 
     def limit(self, execution: Execution[GrantT], seconds: float) -> None:
         """Revoke `execution` with TIMEOUT in `seconds`, unless it has ended by then."""
         assert self._loop is not None, "the keeper runs while handlers do"
-        self._loop.call_soon_threadsafe(self._set_deadline, execution, seconds)
+        ends_at = self._limits[execution] = time.monotonic() + seconds
+        # Waking the keeper's thread for every handler would cost more than a small handler.
+        if self._watch_at is None or ends_at < self._watch_at:
+            self._loop.call_soon_threadsafe(self._watch)
+
+    def answered(self, execution: Execution[GrantT], state: HoldState) -> None:
+        """Note what a renewal said."""
+        execution.missed = 0
+        if execution not in self._held:
+            return  # its outcome was written meanwhile; nothing is known from this answer
+        if state is HoldState.LOST:
+            self.revoke(execution, RevokedWhy.LEASE_LOST)
+        elif state is HoldState.CANCELED:
+            self.revoke(execution, RevokedWhy.CANCELED)
+
+    def revoke(self, execution: Execution[GrantT], why: RevokedWhy) -> None:
+        """Revoke, if it was not revoked before."""
+        if why is RevokedWhy.LEASE_LOST:
+            execution.lost = True
+        if execution.signal._revoke(ExecutionRevokedError(why)):
+            execution.revoked_at = time.monotonic()
+            self._interrupt(execution)
 
     async def run(self) -> None:
         """Renew for ever."""
@@ -70,60 +93,62 @@ class LeaseKeeper(Generic[GrantT, VerdictT]):
             while True:
                 await asyncio.sleep(max(0.0, tick - loop.time()))
                 tick = loop.time() + period
-                await self._renew(period)
-                self._warn_about_lingering()
+                try:
+                    await self._renew(period)
+                    self._warn_about_lingering()
+                except Exception:
+                    self._logger.exception("the lease keeper stumbled; it goes on")
         finally:
-            await self._close_store()
-
-    def revoke(self, execution: Execution[GrantT], why: RevokedWhy) -> None:
-        """Revoke, if it was not revoked before; any thread."""
-        if execution.signal._revoke(ExecutionRevokedError(why)):
-            execution.revoked_at = asyncio.get_running_loop().time()
-            self._interrupt(execution)
+            self._let_go_of_store()
+            if self._closing:
+                await asyncio.wait(self._closing, timeout=1)
 
     async def _renew(self, seconds: float) -> None:
-        executions = [e for e in list(self._held) if not _lost(e)]
+        executions = [e for e in list(self._held) if not e.lost]
         if not executions:
             return
         try:
             async with asyncio.timeout(seconds):
-                if self._store is None:
-                    self._store = await self._open_store()
-                states = await self._boundary.extend(self._store, [e.grant for e in executions])
+                answers = await self._ask(executions)
         except Exception as error:
             self._logger.warning("leases could not be renewed: %r", error)
-            await self._close_store()
+            self._let_go_of_store()
             for execution in executions:
                 self._unanswered(execution)
         else:
-            for execution, state in zip(executions, states, strict=True):
-                self._answered(execution, state)
+            for execution, state in answers:
+                self.answered(execution, state)
 
-    def _answered(self, execution: Execution[GrantT], state: HoldState) -> None:
-        execution.missed = 0
-        if execution not in self._held:
-            return  # its outcome was written meanwhile; nothing is known from this answer
-        if state is HoldState.LOST:
-            self.revoke(execution, RevokedWhy.LEASE_LOST)
-        elif state is HoldState.CANCELED:
-            self.revoke(execution, RevokedWhy.CANCELED)
+    async def _ask(
+        self, executions: Sequence[Execution[GrantT]]
+    ) -> list[tuple[Execution[GrantT], HoldState]]:
+        if self._store is None:
+            self._store = await self._open_store()
+        states = await self._boundary.extend(self._store, [e.grant for e in executions])
+        return list(zip(executions, states, strict=True))
 
     def _unanswered(self, execution: Execution[GrantT]) -> None:
         execution.missed += 1
-        if execution.missed >= UNANSWERED_LIMIT:
+        if execution.missed >= UNANSWERED_LIMIT and execution in self._held:
             self.revoke(execution, RevokedWhy.LEASE_LOST)
 
-    def _set_deadline(self, execution: Execution[GrantT], seconds: float) -> None:
-        if execution in self._held:
-            loop = asyncio.get_running_loop()
-            execution.deadline = loop.call_later(seconds, self._time_out, execution)
-
-    def _time_out(self, execution: Execution[GrantT]) -> None:
-        if execution in self._held:
-            self.revoke(execution, RevokedWhy.TIMEOUT)
+    def _watch(self) -> None:
+        """Revoke what has reached its limit, and look again when the next one does."""
+        assert self._loop is not None, "the keeper runs while handlers do"
+        # Before the look, so that a limit set during it asks for another one.
+        self._watch_at = None
+        now, ahead = time.monotonic(), []
+        for execution, ends_at in list(self._limits.items()):
+            if ends_at > now:
+                ahead.append(ends_at)
+            elif self._limits.pop(execution, None) is not None:
+                self.revoke(execution, RevokedWhy.TIMEOUT)
+        if ahead:
+            self._watch_at = min(ahead)
+            self._loop.call_later(self._watch_at - now, self._watch)
 
     def _warn_about_lingering(self) -> None:
-        now = asyncio.get_running_loop().time()
+        now = time.monotonic()
         for execution in list(self._held):
             revoked_at = execution.revoked_at
             if revoked_at is not None and not execution.warned and now - revoked_at >= self._ttl:
@@ -136,47 +161,17 @@ class LeaseKeeper(Generic[GrantT, VerdictT]):
                     why.value if why else "?",
                 )
 
-    async def _close_store(self) -> None:
+    def _let_go_of_store(self) -> None:
+        """Close the handle, and do not wait for it: the next renewal opens another one."""
         store, self._store = self._store, None
         if store is not None:
-            try:
-                async with asyncio.timeout(1):
-                    await store.close()
-            except (StoreError, TimeoutError) as error:
-                self._logger.debug("the keeper's store did not close: %s", error)
+            closing = asyncio.create_task(self._close(store))
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
 
-
-def _lost(execution: Execution[GrantT]) -> bool:
-    return execution.signal.why is RevokedWhy.LEASE_LOST
-
-
-class KeeperThread:
-    """Runs a lease keeper on a thread of its own."""
-
-    def __init__(self, run: Callable[[], Coroutine[None, None, None]], name: str) -> None:
-        self._run = run
-        self._ready = threading.Event()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._task: asyncio.Task[None] | None = None
-        self._thread = threading.Thread(target=self._main, name=name, daemon=True)
-
-    async def start(self) -> None:
-        """Start, and wait until the keeper's loop runs."""
-        self._thread.start()
-        await asyncio.get_running_loop().run_in_executor(None, self._ready.wait)
-
-    async def stop(self, seconds: float) -> None:
-        """End the keeper; wait for its thread at most `seconds`."""
-        if self._loop is not None and self._task is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._task.cancel)
-        await asyncio.get_running_loop().run_in_executor(None, self._thread.join, seconds)
-
-    def _main(self) -> None:
-        asyncio.run(self._supervise())
-
-    async def _supervise(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._task = asyncio.create_task(self._run())
-        self._loop.call_soon(self._ready.set)
-        assert self._task is not None
-        await asyncio.wait([self._task])
+    async def _close(self, store: Store) -> None:
+        try:
+            async with asyncio.timeout(self._ttl):
+                await store.close()
+        except Exception as error:
+            self._logger.debug("the keeper's store did not close: %r", error)

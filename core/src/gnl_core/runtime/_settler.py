@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Generic
 
 from gnl_core.errors import StoreError, StoreRejected
-from gnl_core.runtime._boundary import Boundary, GrantT, VerdictT
-from gnl_core.runtime._poll import IdleWait
+from gnl_core.runtime._boundary import Boundary, GrantT, Settled, VerdictT
+from gnl_core.runtime._pace import IdleWait
 
 
 class Settler(Generic[GrantT, VerdictT]):
@@ -22,7 +22,7 @@ class Settler(Generic[GrantT, VerdictT]):
         self,
         boundary: Boundary[GrantT, VerdictT],
         *,
-        settled: Callable[[int], None],
+        settled: Callable[[Sequence[Settled]], None],
         pause: IdleWait,
         logger: logging.Logger,
     ) -> None:
@@ -44,17 +44,13 @@ class Settler(Generic[GrantT, VerdictT]):
     def add(self, grant: GrantT, verdict: VerdictT) -> None:
         """Have an outcome written, soon."""
         self._pending.append((grant, verdict))
-        self._empty.clear()
         self._something.set()
 
-    async def flush(self, timeout: float) -> bool:
-        """Wait until all is written, at most `timeout` seconds; true if so."""
-        try:
-            async with asyncio.timeout(timeout):
-                await self._empty.wait()
-        except TimeoutError:
-            return False
-        return True
+    async def flush(self) -> None:
+        """Wait until all is written."""
+        while self.pending:
+            self._empty.clear()
+            await self._empty.wait()
 
     async def run(self) -> None:
         """Write for ever."""
@@ -62,29 +58,40 @@ class Settler(Generic[GrantT, VerdictT]):
             await self._something.wait()
             self._something.clear()
             batch, self._pending = self._pending, []
-            if batch:
-                self._in_flight = len(batch)
+            try:
                 await self._write(batch)
+            except asyncio.CancelledError:
+                self._pending[:0] = batch  # for whoever runs the settler next
+                self._something.set()
+                raise
+            finally:
                 self._in_flight = 0
             if not self._pending:
                 self._empty.set()
 
     async def _write(self, batch: Sequence[tuple[GrantT, VerdictT]]) -> None:
+        self._in_flight = len(batch)
         resent = False
         while True:
             try:
-                applied = await self._boundary.settle(batch)
+                answers = await self._send(batch)
             except StoreRejected as error:
                 await self._write_one_by_one(batch, error)
                 return
             except Exception as error:
                 resent = True
-                self._logger.warning("%d outcomes not written yet: %s", len(batch), error)
+                self._complain(len(batch), error)
                 await asyncio.sleep(self._pause.next())
             else:
                 self._pause.reset()
-                self._report(batch, applied, resent=resent)
+                self._report(batch, answers, resent=resent)
                 return
+
+    async def _send(self, batch: Sequence[tuple[GrantT, VerdictT]]) -> Sequence[Settled]:
+        answers = await self._boundary.settle(batch)
+        if len(answers) != len(batch):
+            raise RuntimeError(f"the store gave {len(answers)} answers for {len(batch)} outcomes")
+        return answers
 
     async def _write_one_by_one(
         self, batch: Sequence[tuple[GrantT, VerdictT]], error: StoreRejected
@@ -97,22 +104,42 @@ class Settler(Generic[GrantT, VerdictT]):
         grant, _ = batch[0]
         name = self._boundary.name(grant)
         self._logger.error("the outcome of %s was refused: %s", name, error)
-        try:
-            failure = [(grant, self._boundary.raised(grant, error))]
-            self._report(failure, await self._boundary.settle(failure), resent=False)
-        except StoreError as again:
-            self._logger.error("%s is left to its lease: %s", name, again)
+        await self._write_failure(grant, error)
+
+    async def _write_failure(self, grant: GrantT, error: StoreRejected) -> None:
+        """Say why there is no outcome; a store that refuses this too gets the lease's end."""
+        failure = [(grant, self._boundary.raised(grant, error))]
+        while True:
+            try:
+                answers = await self._send(failure)
+            except StoreRejected as again:
+                name = self._boundary.name(grant)
+                self._logger.error("%s is left to its lease: %s", name, again)
+                self._settled(())
+                return
+            except Exception as unclear:
+                self._complain(1, unclear)
+                await asyncio.sleep(self._pause.next())
+            else:
+                self._report(failure, answers, resent=True)
+                return
+
+    def _complain(self, count: int, error: Exception) -> None:
+        foreign = None if isinstance(error, StoreError) else error
+        self._logger.warning("%d outcomes not written yet: %s", count, error, exc_info=foreign)
 
     def _report(
         self,
         batch: Sequence[tuple[GrantT, VerdictT]],
-        applied: Sequence[bool],
+        answers: Sequence[Settled],
         *,
         resent: bool,
     ) -> None:
-        self._settled(sum(applied))
-        for (grant, _), was_applied in zip(batch, applied, strict=True):
-            if not was_applied:
+        self._settled(answers)
+        if Settled.LOST not in answers:
+            return
+        for (grant, _), answer in zip(batch, answers, strict=True):
+            if answer is Settled.LOST:
                 self._logger.log(
                     logging.DEBUG if resent else logging.WARNING,
                     "%s: its lease was lost, its outcome is discarded",

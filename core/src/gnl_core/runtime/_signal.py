@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable
 
@@ -54,7 +55,9 @@ class Signal:
         """
         with _deciding:
             if self._error is None:
-                self._callbacks = [*(self._callbacks or ()), callback]
+                if self._callbacks is None:
+                    self._callbacks = []
+                self._callbacks.append(callback)
                 return lambda: self._forget(callback)
         self._call(callback)
         return lambda: None
@@ -96,13 +99,14 @@ class Signal:
     def _call(self, callback: Callable[[], object]) -> None:
         if self._loop is None:
             callback()
-        elif not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(callback)
+        else:
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens
+                self._loop.call_soon_threadsafe(callback)
 
     def _forget(self, callback: Callable[[], object]) -> None:
         with _deciding:
-            if self._callbacks is not None:
-                self._callbacks = [c for c in self._callbacks if c is not callback]
+            if self._callbacks is not None and callback in self._callbacks:
+                self._callbacks.remove(callback)
 
     def __repr__(self) -> str:
         why = self.why

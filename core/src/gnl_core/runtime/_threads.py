@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import queue
 import threading
@@ -33,7 +34,7 @@ class DaemonThreads:
 
         def call() -> None:
             deliver = _outcome(done, context, function)
-            if not loop.is_closed():
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
                 loop.call_soon_threadsafe(self._finish, deliver)
 
         self._calls.put(call)

@@ -32,8 +32,10 @@ class IdleWait:
 class ClaimAhead:
     """How many jobs to hold beyond the running ones so that no slot waits for a claim.
 
-    Two claims' worth of what the handlers finish: next to nothing for long handlers, the whole
-    `limit` for tiny ones. Starts at 0, so a worker that dies at once takes nothing with it.
+    Twice what the handlers finish while a claim is on its way: next to nothing for long
+    handlers, the whole `limit` for tiny ones. Half of it is used up while the next claim is on
+    its way, the other half makes up for uneven handlers. Starts at 0, so a worker that dies at
+    once takes nothing with it.
     """
 
     def __init__(self, limit: int) -> None:
@@ -42,11 +44,25 @@ class ClaimAhead:
         self._latency = 0.0
 
     def observe(self, finished: int, elapsed: float, latency: float) -> None:
-        """`finished` handlers in `elapsed` seconds, around a claim that took `latency` seconds."""
+        """A claim took `latency` seconds; `finished` handlers ended in `elapsed` busy seconds."""
+        self._latency = (self._latency + latency) / 2 if self._latency else latency
         if elapsed > 0:
             self._rate = (self._rate + finished / elapsed) / 2
-            self._latency = (self._latency + latency) / 2 if self._latency else latency
+
+    def reset(self) -> None:
+        """Handlers take longer than it looked: hold nothing ahead until some have finished."""
+        self._rate = 0.0
 
     def jobs(self) -> int:
         """How many to claim ahead now."""
         return min(self._limit, math.floor(2 * self._rate * self._latency))
+
+
+def room(*, concurrency: int, ahead: int, waiting: int, running: int) -> int:
+    """How many to claim now, with `waiting` jobs at hand beside the `running` ones.
+
+    Not one by one while the slots are busy: only once half of what is held ahead is used up.
+    """
+    if running >= concurrency and waiting > ahead // 2:
+        return 0
+    return max(0, concurrency + ahead - waiting - running)
