@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import aiosqlite
-from gnl_conformance import Capability, StoreConformance
 
+from gnl_conformance import Capability, StoreConformance
 from gnl_store_sqlite import SqliteStore, open_sqlite
 
 

@@ -42,6 +42,8 @@ async def add_within(
         return await caller.run_part(operation(tick))
     except DRIVER_ERRORS as error:
         raise store_error(error) from error
+    except ValueError as error:  # aiosqlite's word for a closed connection
+        raise StoreRejected(f"the connection cannot be used: {error}") from error
 
 
 class _Caller:
