@@ -68,12 +68,13 @@ def test_kill_9_at_any_moment_loses_no_job_and_doubles_none(
     backend: Backend, tmp_path: Path
 ) -> None:
     dice = random.Random(20)
-    workers = Workers(backend.url, tmp_path / "diary", TTL)
+    workers = Workers(backend.url, tmp_path / "diary", TTL, pace=0.1)
     asyncio.run(enqueue_all(backend.url, jobs_over_lanes(10_000)))
     workers.start(3)
     try:
-        for _ in range(12):
-            time.sleep(0.3 + dice.random() / 2)
+        for _ in range(8):
+            workers.until_up()
+            time.sleep(dice.random() / 2)
             workers.kill_one(dice)
             workers.start()
         jobs = asyncio.run(all_jobs(backend.url))
@@ -155,13 +156,14 @@ def test_worker_clocks_one_hour_off_change_nothing(
     server: Backend, skewed: list[dict[str, str]], tmp_path: Path
 ) -> None:
     dice = random.Random(7)
-    workers = Workers(server.url, tmp_path / "diary", TTL)
-    asyncio.run(enqueue_all(server.url, jobs_over_lanes(2_000)))
+    workers = Workers(server.url, tmp_path / "diary", TTL, pace=0.1)
+    asyncio.run(enqueue_all(server.url, jobs_over_lanes(4_000)))
     try:
         for env in skewed:
             workers.env = env
             workers.start()
-        time.sleep(1)
+        workers.until_up()
+        time.sleep(0.3)
         workers.kill_one(dice)
         jobs = asyncio.run(all_jobs(server.url))
     finally:
@@ -175,11 +177,12 @@ def test_workers_go_on_by_themselves_after_the_server_was_killed_and_restarted(
     server: Backend, tmp_path: Path
 ) -> None:
     workers = Workers(server.url, tmp_path / "diary", TTL)
-    asyncio.run(enqueue_all(server.url, jobs_over_lanes(3_000)))
+    asyncio.run(enqueue_all(server.url, jobs_over_lanes(5_000)))
     workers.start(2)
+    workers.until_up()
     try:
         for _ in range(2):
-            time.sleep(1)
+            time.sleep(0.3)
             server.kill_server()
             time.sleep(0.5)
             server.start_server()
@@ -190,5 +193,5 @@ def test_workers_go_on_by_themselves_after_the_server_was_killed_and_restarted(
     finally:
         codes = workers.stop()
     assert codes == [0, 0]
-    assert len(jobs) == 3_000
+    assert len(jobs) == 5_000
     assert {job.state for job in jobs.values()} == {JobState.DONE}

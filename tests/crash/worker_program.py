@@ -1,6 +1,6 @@
 """A worker as a user would run it, which also writes down when each handler starts and ends.
 
-    python worker_program.py URL LOGFILE TTL [slow]
+    python worker_program.py URL DIARY TTL PACE
 
 Lines go to an append-only file before and after the handler's work, so that what a killed
 process did can be read afterwards. Times are those of the machine's monotonic clock, which all

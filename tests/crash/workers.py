@@ -12,6 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 PROGRAM = Path(__file__).with_name("worker_program.py")
@@ -55,7 +56,7 @@ class Workers:
 
     def stop(self) -> list[int]:
         """Stop all as a deploy would; their exit codes."""
-        self._until_up()
+        self.until_up()
         for process in self.processes:
             process.send_signal(signal.SIGCONT)
             process.terminate()
@@ -63,8 +64,8 @@ class Workers:
         self.processes.clear()
         return codes
 
-    def _until_up(self) -> None:
-        """A process that is still importing would die of the signal instead of handling it."""
+    def until_up(self) -> None:
+        """Wait until all have begun: one that still imports holds nothing, and handles no signal."""
         give_up = time.monotonic() + 30
         while time.monotonic() < give_up:
             up = {event["pid"] for event in self.events() if event["event"] == "up"}
@@ -120,4 +121,4 @@ def spells(workers: Workers) -> dict[str, list[Spell]]:
 
 def overlapping(calls: list[Spell]) -> list[tuple[Spell, Spell]]:
     """Pairs of calls for one job of which the later began before the earlier had ended."""
-    return [(a, b) for a, b in zip(calls, calls[1:], strict=False) if b.start < a.end]
+    return [(a, b) for a, b in pairwise(calls) if b.start < a.end]
