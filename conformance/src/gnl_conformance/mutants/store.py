@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 
 from gnl_conformance.mutants.registry import breaks
 from gnl_core.memory import MemoryStore
@@ -120,7 +121,9 @@ class PrunesById(JobTable):
         keep: int | None,
         limit: int,
     ) -> int:
-        self._finished = dict.fromkeys(sorted(self._finished))
+        for seq in self._finished:
+            job = self._by_seq[seq]
+            job.record = replace(job.record, finished_at=seq)
         return super().prune(states, older_than, keep, limit)
 
 

@@ -17,7 +17,7 @@ from gnl_conformance.process.actors import Actor
 from gnl_conformance.process.play import QUIET, STOP, TTL
 from gnl_core.spi import SECOND, EveryLane, JobRecord, Store, StoreUnavailable
 
-CAST = ("producer", "producer", "worker", "worker", "worker", "lister")
+CAST = ("producer", "producer", "worker", "worker", "sleeper", "lister")
 START_LIMIT = 30.0
 QUIET_LIMIT = 20.0
 
@@ -86,7 +86,9 @@ class _Driver:
         restart_at = time.monotonic() + self.harness.seconds * 0.3
         while time.monotonic() < until:
             await asyncio.sleep(self.rng.uniform(0.1, 0.3))
-            self._strike(self.rng.choice(self.cast), self.rng.random())
+            # The sleeper is spared: its late writes are what the store has to refuse.
+            targets = [actor for actor in self.cast if actor.role != "sleeper"]
+            self._strike(self.rng.choice(targets), self.rng.random())
             if owns_its_server(self.harness) and time.monotonic() > restart_at:
                 self._note("server killed and started again")
                 await self.harness.restart_server()

@@ -111,7 +111,12 @@ async def _cancel(player: Player, job: NewJob) -> None:
     await player.call("cancel", asked, ask, lambda found: {"found": found and found.value})
 
 
-async def work(player: Player) -> None:
+async def oversleep(player: Player) -> None:
+    """Work, but hold every job for longer than its lease while the storm lasts."""
+    await work(player, late=1.0)
+
+
+async def work(player: Player, late: float = 0.05) -> None:
     """Claim, hold, sometimes extend or oversleep, and settle, until all is over."""
     while not player.told(STOP):
         limit = player.rng.randint(1, 5)
@@ -122,21 +127,20 @@ async def work(player: Player) -> None:
         if claimed is None or not claimed.grants:
             await player.pause(0.05)
             continue
-        await _hold(player, claimed.grants)
+        await _hold(player, claimed.grants, late)
         await _settle(player, claimed.grants)
 
 
-async def _hold(player: Player, grants: tuple[Grant, ...]) -> None:
+async def _hold(player: Player, grants: tuple[Grant, ...], late: float) -> None:
     await player.pause(0.06)
-    chance = player.rng.random()
-    if chance < 0.3:
+    if player.rng.random() < 0.3:
         holds = [grant.hold for grant in grants]
         asked = {"holds": [[hold.seq, hold.token, "extension"] for hold in holds]}
         ask = player.store.jobs.extend(holds, TTL)
         await player.call(
             "extend", asked, ask, lambda e: {"answers": [[x.state.value, x.expires_at] for x in e]}
         )
-    if chance > 0.85 and not player.told(QUIET):
+    if player.rng.random() < late and not player.told(QUIET):
         # Just past the end, when somebody else has the job and has not settled it yet.
         await asyncio.sleep(player.rng.uniform(0.95, 1.3) * TTL / SECOND)
 
@@ -200,5 +204,6 @@ def _paged(page: Any) -> Mapping[str, Any]:
 ROLES: dict[str, Callable[[Player], Awaitable[None]]] = {
     "producer": produce,
     "worker": work,
+    "sleeper": oversleep,
     "lister": browse,
 }
