@@ -12,6 +12,10 @@ ADD: Final = (
     "select * from {schema}.gnl_add($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], "
     "$6::bigint[], $7::bigint[], $8::bigint, $9::boolean, $10::boolean, $11::text, $12::text)"
 )
+ADD_ONE: Final = (
+    "select * from {schema}.gnl_add_one($1::text, $2::text, $3::text, $4::text, $5::bigint, "
+    "$6::bigint, $7::bigint)"
+)
 OPEN_LANES: Final = (
     "select {schema}.gnl_open_lanes($1::text[], $2::text[], array_fill(1, array[cardinality($1)]))"
 )
@@ -39,6 +43,19 @@ def batch_of(jobs: Sequence[NewJob]) -> Batch:
         [job.max_attempts for job in jobs],
         [job.delay for job in jobs],
         [job.run_at for job in jobs],
+    )
+
+
+def values_of(job: NewJob) -> tuple[object, ...]:
+    """One job as gnl_add_one takes it."""
+    return (
+        org_text(job.org_id),
+        job.id,
+        job.type,
+        job.payload,
+        job.max_attempts,
+        job.delay,
+        job.run_at,
     )
 
 

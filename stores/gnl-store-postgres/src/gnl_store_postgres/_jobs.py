@@ -16,13 +16,22 @@ from gnl_core.spi import (
     JobPage,
     JobRecord,
     JobState,
+    Known,
     Lane,
     NewJob,
     Outcome,
     Scope,
     Settlement,
 )
-from gnl_store_postgres._add import ADD, OPEN_LANES, answer_of, batch_of, lanes_to_open
+from gnl_store_postgres._add import (
+    ADD,
+    ADD_ONE,
+    OPEN_LANES,
+    answer_of,
+    batch_of,
+    lanes_to_open,
+    values_of,
+)
 from gnl_store_postgres._callers import recognise
 from gnl_store_postgres._claim import CLAIM, ScanStart, claimed
 from gnl_store_postgres._database import CHANGE, READ, Database
@@ -53,8 +62,8 @@ class PostgresJobs:
         self._name = quoted(schema)
         self._home: str | None = None
         self._starts: dict[tuple[str, ...], ScanStart] = {}
-        self._add, self._open_lanes, self._claim, self._settle, self._extend = (
-            self._sql(sql) for sql in (ADD, OPEN_LANES, CLAIM, SETTLE, EXTEND)
+        self._add, self._add_one, self._open_lanes, self._claim, self._settle, self._extend = (
+            self._sql(sql) for sql in (ADD, ADD_ONE, OPEN_LANES, CLAIM, SETTLE, EXTEND)
         )
         tables, dialect = postgres_tables(schema), postgres_dialect()
         self._reads = Reads(tables, dialect)
@@ -82,13 +91,21 @@ class PostgresJobs:
             return Added(())
         if connection is not None:
             return await self._add_within(connection, jobs, max_depth)
-        rows = await self._database.fetch(
-            self._add, *batch_of(jobs), max_depth, True, True, None, None
-        )
-        answer = answer_of(rows, len(jobs), max_depth)
+        answer = await self._add_here(jobs, max_depth)
         if isinstance(answer, Added) and None in answer.known:
             self._hint()
         return answer
+
+    async def _add_here(
+        self, jobs: Sequence[NewJob], max_depth: int | None
+    ) -> Added | DepthRefused:
+        if len(jobs) == 1 and max_depth is None:
+            rows = await self._database.fetch(self._add_one, *values_of(jobs[0]))
+            return Added((Known(*rows[0]) if rows else None,))
+        rows = await self._database.fetch(
+            self._add, *batch_of(jobs), max_depth, True, True, None, None
+        )
+        return answer_of(rows, len(jobs), max_depth)
 
     async def _add_within(
         self, connection: object, jobs: Sequence[NewJob], max_depth: int | None

@@ -7,7 +7,17 @@ from typing import Final
 
 from gnl_core.spi import LEASE_EXPIRED
 
-FUNCTIONS: Final = ("clock", "cluster", "lanes", "add", "reclaim", "claim", "settle", "extend")
+FUNCTIONS: Final = (
+    "clock",
+    "cluster",
+    "lanes",
+    "add",
+    "add_one",
+    "reclaim",
+    "claim",
+    "settle",
+    "extend",
+)
 """Files of functions, each after those that it calls."""
 
 
