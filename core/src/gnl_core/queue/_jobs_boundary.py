@@ -99,6 +99,9 @@ class JobsBoundary:
     def given_back(self, grant: Grant) -> Verdict:
         return Release()
 
+    def on_its_last_chance(self, grant: Grant) -> bool:
+        return grant.reclaimed and grant.attempt >= grant.max_attempts
+
     def name(self, grant: Grant) -> str:
         org = "" if grant.org_id is None else f" of {grant.org_id!r}"
         return f"job {grant.id!r} ({grant.type}){org}"

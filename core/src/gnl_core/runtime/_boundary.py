@@ -71,6 +71,10 @@ class Boundary(Protocol[GrantT, VerdictT]):
         """The attempt does not count: hand the work back."""
         ...
 
+    def on_its_last_chance(self, grant: GrantT) -> bool:
+        """Its holder died and no attempt is left after this one: it may be what killed it."""
+        ...
+
     def name(self, grant: GrantT) -> str:
         """What logs call it."""
         ...

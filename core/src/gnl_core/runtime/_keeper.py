@@ -10,12 +10,14 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, Generic
+from typing import Final, Generic, TypeAlias
 
-from gnl_core.errors import ExecutionRevokedError, RevokedWhy
+from gnl_core.errors import ExecutionRevokedError, RevokedWhy, StoreError
 from gnl_core.runtime._boundary import Boundary, GrantT, VerdictT
 from gnl_core.runtime._execution import Execution
 from gnl_core.spi import HoldState, Store
+
+_Answers: TypeAlias = list[tuple[Execution[GrantT], HoldState]]
 
 UNANSWERED_LIMIT: Final = 3
 """So many renewals in a row without an answer are a lost lease."""
@@ -46,6 +48,8 @@ class LeaseKeeper(Generic[GrantT, VerdictT]):
         self._limits: dict[Execution[GrantT], float] = {}
         self._watch_at: float | None = None
         self._store: Store | None = None
+        self._call: asyncio.Task[_Answers[GrantT]] | None = None
+        self._patience = UNANSWERED_LIMIT
         self._closing: set[asyncio.Task[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -99,6 +103,8 @@ class LeaseKeeper(Generic[GrantT, VerdictT]):
                 except Exception:
                     self._logger.exception("the lease keeper stumbled; it goes on")
         finally:
+            if self._call is not None:
+                self._call.cancel()
             self._let_go_of_store()
             if self._closing:
                 await asyncio.wait(self._closing, timeout=1)
@@ -107,30 +113,57 @@ class LeaseKeeper(Generic[GrantT, VerdictT]):
         executions = [e for e in list(self._held) if not e.lost]
         if not executions:
             return
+        if self._call is None:
+            self._call, self._patience = (
+                asyncio.create_task(self._ask(executions)),
+                UNANSWERED_LIMIT,
+            )
+        # Not cancelled for being slow: a busy server would have it begin anew for ever.
+        await asyncio.wait([self._call], timeout=seconds)
+        if self._call.done():
+            call, self._call = self._call, None
+            self._note(call, executions)
+        else:
+            self._logger.warning("a renewal of leases is not answered yet")
+            self._lose_patience()
+            self._note_silence(executions)
+
+    def _note(
+        self,
+        call: asyncio.Task[_Answers[GrantT]],
+        executions: Sequence[Execution[GrantT]],
+    ) -> None:
         try:
-            async with asyncio.timeout(seconds):
-                answers = await self._ask(executions)
-        except Exception as error:
-            self._logger.warning("leases could not be renewed: %r", error)
+            answers = call.result()
+        except StoreError as error:
+            self._logger.warning("leases could not be renewed: %s", error)
+            self._note_silence(executions)
+        except Exception:
+            self._logger.exception("leases could not be renewed")
             self._let_go_of_store()
-            for execution in executions:
-                self._unanswered(execution)
+            self._note_silence(executions)
         else:
             for execution, state in answers:
                 self.answered(execution, state)
 
-    async def _ask(
-        self, executions: Sequence[Execution[GrantT]]
-    ) -> list[tuple[Execution[GrantT], HoldState]]:
+    def _lose_patience(self) -> None:
+        self._patience -= 1
+        if self._patience == 0 and self._call is not None:
+            self._call.cancel()
+            self._call = None
+            self._let_go_of_store()
+
+    def _note_silence(self, executions: Sequence[Execution[GrantT]]) -> None:
+        for execution in executions:
+            execution.missed += 1
+            if execution.missed >= UNANSWERED_LIMIT and execution in self._held:
+                self.revoke(execution, RevokedWhy.LEASE_LOST)
+
+    async def _ask(self, executions: Sequence[Execution[GrantT]]) -> _Answers[GrantT]:
         if self._store is None:
             self._store = await self._open_store()
         states = await self._boundary.extend(self._store, [e.grant for e in executions])
         return list(zip(executions, states, strict=True))
-
-    def _unanswered(self, execution: Execution[GrantT]) -> None:
-        execution.missed += 1
-        if execution.missed >= UNANSWERED_LIMIT and execution in self._held:
-            self.revoke(execution, RevokedWhy.LEASE_LOST)
 
     def _watch(self) -> None:
         """Revoke what has reached its limit, and look again when the next one does."""

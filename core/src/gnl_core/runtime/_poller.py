@@ -57,6 +57,7 @@ class Poller(Generic[GrantT, VerdictT]):
         self._news = asyncio.Event()  # there may be something to claim, or it is time to stop
         self._progress = asyncio.Event()  # that, or there may be room, or less to wait for
         self._stopping = False
+        self._suspects: list[Execution[GrantT]] = []  # each to run with nothing beside it
         self._ended = 0  # handlers, since the last claim
         self._ended_at = self._busy_since = self._loop.time()
 
@@ -88,6 +89,7 @@ class Poller(Generic[GrantT, VerdictT]):
             taken = await self._claim_if_room()
             if taken is not None and not taken.grants:
                 await self._rest(self._news, self._until_next(taken))
+        self._give_back(self._suspects)
 
     async def until_drained(self) -> None:
         """Claim until nothing is due and nothing is in flight."""
@@ -99,6 +101,7 @@ class Poller(Generic[GrantT, VerdictT]):
             if quiet and taken.next_due != 0:
                 return
             await self._rest(self._progress, self._until_next(taken))
+        self._give_back(self._suspects)
 
     def _until_next(self, taken: Taken[GrantT]) -> float:
         """Seconds to wait after a claim without grants."""
@@ -115,6 +118,9 @@ class Poller(Generic[GrantT, VerdictT]):
         """Claim once and start what came; None after waiting for room or for the store."""
         self._news.clear()
         self._progress.clear()
+        if self._suspects:
+            await self._run_one_alone()
+            return None
         self._hand_back_if_stalled()
         limit = self._room()
         if limit == 0:
@@ -166,10 +172,33 @@ class Poller(Generic[GrantT, VerdictT]):
         if late and not self._stopping:
             await self._renew(executions)
         if self._stopping:
-            for execution in executions:
-                self._runner.give_back(execution)
-        else:
-            self._slots.put(executions)
+            self._give_back(executions)
+            return
+        for execution in executions:
+            if self._boundary.on_its_last_chance(execution.grant):
+                self._suspects.append(execution)
+        self._slots.put(e for e in executions if e not in self._suspects)
+
+    async def _run_one_alone(self) -> None:
+        """What may kill this process shall not spend the attempts of others as well."""
+        suspect, *others = self._suspects
+        self._suspects = []
+        self._give_back([*self._slots.take_back(), *others])
+        await self._until_idle()
+        if self._stopping:
+            self._give_back([suspect])
+            return
+        self._slots.put([suspect])
+        await self._until_idle()
+
+    async def _until_idle(self) -> None:
+        while self._in_flight() and not self._stopping:
+            self._progress.clear()
+            await self._wait(self._progress, STALLED_AFTER)
+
+    def _give_back(self, executions: Sequence[Execution[GrantT]]) -> None:
+        for execution in executions:
+            self._runner.give_back(execution)
 
     async def _renew(self, executions: Sequence[Execution[GrantT]]) -> None:
         """The answer took so long, a blocked loop perhaps, that the leases may be gone: ask."""
@@ -185,8 +214,7 @@ class Poller(Generic[GrantT, VerdictT]):
         """Handlers take longer than those before them: let others have what is held ahead."""
         if self._slots.waiting and self._loop.time() - self._ended_at >= STALLED_AFTER:
             self._ahead.reset()
-            for execution in self._slots.take_back():
-                self._runner.give_back(execution)
+            self._give_back(self._slots.take_back())
 
     async def _wait(self, event: asyncio.Event, seconds: float) -> None:
         if self._stopping:
