@@ -73,7 +73,7 @@ def store_error(error: BaseException) -> StoreError:
     original = getattr(error, "orig", None) or error
     text = str(original)
     if getattr(original, "sqlite_errorname", "") == "SQLITE_BUSY_SNAPSHOT":
-        return StoreRejected(
+        return StoreUnavailable(
             "the transaction read before another writer committed, so it can no longer write: "
             "roll it back, and begin the next with BEGIN IMMEDIATE"
         )
