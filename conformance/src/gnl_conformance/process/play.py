@@ -82,15 +82,15 @@ async def produce(player: Player) -> None:
         answer = await player.call("add", asked, player.store.jobs.add(jobs), _added)
         if answer is not None:
             added += jobs
-        if added and player.rng.random() < 0.15:
-            await _cancel(player, player.rng.choice(added[-20:]))
-        await player.pause(0.15)
+        if added and player.rng.random() < 0.4:
+            await _cancel(player, player.rng.choice(added[-8:]))
+        await player.pause(0.25)
 
 
 def _new_jobs(player: Player) -> list[NewJob]:
     rng = player.rng
     jobs = []
-    for _ in range(rng.choice((1, 1, 2, 5, 25))):
+    for _ in range(rng.choice((1, 1, 2, 2, 5, 25))):
         # Some ids are common to all producers, so that calls meet.
         shared = rng.random() < 0.2
         name = f"shared-{rng.randrange(12)}" if shared else uuid.UUID(int=rng.getrandbits(128)).hex
