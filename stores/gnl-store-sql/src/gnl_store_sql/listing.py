@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Collection
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, bindparam, or_, tuple_
+from sqlalchemy import ColumnElement, bindparam, or_
 
 from gnl_core.spi import EveryLane, JobPage, JobState, OneLane, Scope, StoreRejected
 from gnl_store_sql.reads import select_records
@@ -75,14 +75,13 @@ class Listing:
         bound: ColumnElement[bool] = jobs.seq <= bindparam("bound")
         records = select_records(tables).limit(bindparam("count"))
         one = records.where(jobs.org == bindparam("org"), jobs.seq > bindparam("seq"), bound)
-        after = tuple_(jobs.org, jobs.seq) > tuple_(bindparam("org"), bindparam("seq"))
-        every = records.where(after)
+        later = records.where(jobs.org > bindparam("org"))
         if visible is not None:
             one = one.where(visible)
             # Rows beyond the bound are let through: they tell where to leave a lane.
-            every = every.where(or_(jobs.seq > bindparam("bound"), visible))
-        self._one = dialect.compile(one.order_by(jobs.seq))
-        self._every = dialect.compile(every.order_by(jobs.org, jobs.seq))
+            later = later.where(or_(jobs.seq > bindparam("bound"), visible))
+        self._rest_of_lane = dialect.compile(one.order_by(jobs.seq))
+        self._later_lanes = dialect.compile(later.order_by(jobs.org, jobs.seq))
 
     def page(
         self, scope: Scope, position: str | None, limit: int, states: Collection[JobState]
@@ -100,20 +99,26 @@ class Listing:
 
     def _rows(self, scope: Scope, at: Position, count: int) -> Steps[list[Row]]:
         if isinstance(scope, OneLane):
-            values = _values(at, count) | {"org": org_text(scope.org_id)}
-            return list((yield self._one(**values)))
-        return (yield from self._every_lane(scope, at, count))
+            at = at._replace(org=org_text(scope.org_id))
+        rows = list((yield self._rest_of_lane(**_values(at, count))))
+        if isinstance(scope, EveryLane):
+            # Not as one range of (lane, number): not every database can begin within a lane.
+            left: Position | None = at
+            while len(rows) < count and left is not None:
+                more, left = yield from self._next_lanes(left, count - len(rows))
+                rows += more
+        return rows
 
-    def _every_lane(self, _scope: EveryLane, at: Position, count: int) -> Steps[list[Row]]:
-        """Read on in every lane; at its first job beyond the horizon a lane is left."""
-        found: list[Row] = []
-        while True:
-            rows = yield self._every(**_values(at, count - len(found)))
-            beyond = next((row for row in rows if row[_SEQ] > at.horizon.bound), None)
-            if beyond is None:
-                return found + list(rows)
-            found += rows[: list(rows).index(beyond)]
-            at = Position(at.horizon, beyond[_ORG], _LAST_SEQ)
+    def _next_lanes(self, at: Position, count: int) -> Steps[tuple[list[Row], Position | None]]:
+        """Jobs of the lanes after `at`, up to where a lane goes beyond the horizon.
+
+        That lane is left: the position is there, or None when all lanes were read.
+        """
+        rows = list((yield self._later_lanes(**_values(at, count))))
+        for number, row in enumerate(rows):
+            if row[_SEQ] > at.horizon.bound:
+                return rows[:number], at._replace(org=row[_ORG])
+        return rows, None
 
 
 def _values(at: Position, count: int) -> dict[str, Any]:
