@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeGuard
 
 from sqlalchemy import ColumnElement, bindparam, or_
 
@@ -47,12 +47,20 @@ def read_position(position: str) -> Position:
     """The position in the text; `StoreRejected` for any other text."""
     try:
         bound, snapshot, org, seq = json.loads(position)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         bound = snapshot = org = seq = None
-    numbers = type(bound) is int and type(seq) is int and 0 <= bound <= _LAST_SEQ
-    if not numbers or not isinstance(snapshot, str) or not isinstance(org, str):
+    if (
+        not _is_number(bound)
+        or not _is_number(seq)
+        or not isinstance(snapshot, str)
+        or not isinstance(org, str)
+    ):
         raise StoreRejected(f"{position!r} is not a position of this store")
     return Position(Horizon(bound, snapshot), org, seq)
+
+
+def _is_number(value: object) -> TypeGuard[int]:
+    return type(value) is int and 0 <= value <= _LAST_SEQ
 
 
 class Listing:
