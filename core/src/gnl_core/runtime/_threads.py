@@ -74,8 +74,8 @@ def _outcome(
 
 
 def _carried(error: BaseException) -> BaseException:
-    """A future refuses StopIteration, and SystemExit would end the loop: wrap these."""
-    if isinstance(error, (StopIteration, SystemExit, KeyboardInterrupt)):
+    """A future refuses StopIteration; the others would end the loop or the coroutine: wrap them."""
+    if isinstance(error, (StopIteration, GeneratorExit, SystemExit, KeyboardInterrupt)):
         wrapped = RuntimeError(f"handler raised {type(error).__name__}")
         wrapped.__cause__ = error
         return wrapped
