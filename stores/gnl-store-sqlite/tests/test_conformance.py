@@ -45,4 +45,4 @@ class TestSqlite(StoreConformance):
 
     async def drop(self, space: str) -> None:
         for file in file_of(space).parent.glob(f"{space}.db*"):
-            file.unlink()
+            file.unlink(missing_ok=True)
