@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 TTL = 0.3
 
 
-async def state(storage: Storage, id: str) -> JobState:
-    job = await get_job(storage.work, id)
+async def state(storage: Storage, job_id: str) -> JobState:
+    job = await get_job(storage.work, job_id)
     assert job is not None
     assert job.failures == ()
     return job.state
@@ -35,10 +35,10 @@ async def test_a_canceled_handler_is_cancelled_at_its_next_await(storage: Storag
             whys.append(ctx.signal.why)
             raise
 
-    id = await enqueue(storage.work, "t", None)
+    job_id = await enqueue(storage.work, "t", None)
     assert await Worker(storage, {"t": handler}, ttl=TTL).drain() == 1
     assert whys == [RevokedWhy.CANCELED]
-    assert await state(storage, id) is JobState.CANCELED
+    assert await state(storage, job_id) is JobState.CANCELED
 
 
 async def test_what_a_handler_returns_or_raises_after_a_cancellation_is_discarded(
@@ -55,7 +55,7 @@ async def test_what_a_handler_returns_or_raises_after_a_cancellation_is_discarde
 
     ids = [await enqueue(storage.work, "t", raises) for raises in (False, True)]
     assert await Worker(storage, {"t": swallows}, ttl=TTL).drain() == 2
-    assert [await state(storage, id) for id in ids] == [JobState.CANCELED] * 2
+    assert [await state(storage, job_id) for job_id in ids] == [JobState.CANCELED] * 2
 
 
 async def test_a_handler_that_wants_only_the_signal_is_not_cancelled(storage: Storage) -> None:
@@ -69,10 +69,10 @@ async def test_a_handler_that_wants_only_the_signal_is_not_cancelled(storage: St
         ended.append(error.why)
         ctx.signal.raise_if_revoked()
 
-    id = await enqueue(storage.work, "t", None)
+    job_id = await enqueue(storage.work, "t", None)
     await Worker(storage, {"t": handler}, ttl=TTL, on_revoke="signal").drain()
     assert ended == [RevokedWhy.CANCELED]
-    assert await state(storage, id) is JobState.CANCELED
+    assert await state(storage, job_id) is JobState.CANCELED
 
 
 async def test_a_thread_sees_the_signal_even_while_the_loop_is_blocked(storage: Storage) -> None:
@@ -90,16 +90,16 @@ async def test_a_thread_sees_the_signal_even_while_the_loop_is_blocked(storage: 
             time.sleep(0.001)
         seen.append("loop")
 
-    id = await enqueue(storage.work, "plain", None)
+    job_id = await enqueue(storage.work, "plain", None)
     await enqueue(storage.work, "blocking", None)
     await Worker(storage, {"plain": plain, "blocking": blocking}, ttl=TTL).drain()
     assert seen == ["thread", "loop"]
-    assert await state(storage, id) is JobState.CANCELED
+    assert await state(storage, job_id) is JobState.CANCELED
 
 
 async def test_a_job_canceled_while_it_waits_never_starts(storage: Storage) -> None:
-    id = await enqueue(storage.work, "t", None)
-    assert await cancel_job(storage.work, id) is CancelAnswer.CANCELED
+    job_id = await enqueue(storage.work, "t", None)
+    assert await cancel_job(storage.work, job_id) is CancelAnswer.CANCELED
 
     async def handler(payload: object, ctx: JobContext) -> None:
         raise AssertionError("it started")
@@ -144,10 +144,10 @@ async def test_a_cancellation_after_completion_changes_nothing(storage: Storage)
     async def handler(payload: object, ctx: JobContext) -> str:
         return "done"
 
-    id = await enqueue(storage.work, "t", None)
+    job_id = await enqueue(storage.work, "t", None)
     await Worker(storage, {"t": handler}).drain()
-    assert await cancel_job(storage.work, id) is CancelAnswer.FINISHED
-    assert await state(storage, id) is JobState.DONE
+    assert await cancel_job(storage.work, job_id) is CancelAnswer.FINISHED
+    assert await state(storage, job_id) is JobState.DONE
 
 
 async def with_timeout() -> None:
@@ -218,12 +218,12 @@ async def test_an_interrupted_handler_may_use_timeouts_groups_and_shields(
             await asyncio.sleep(0.001)
         clean.append(task.cancelling())
 
-    id = await enqueue(storage.work, "t", None)
+    job_id = await enqueue(storage.work, "t", None)
     for _ in range(3):
         await enqueue(storage.work, "after", None)
     worker = Worker(storage, {"t": handler, "after": after}, ttl=TTL, concurrency=1)
     assert await worker.drain() == 4
-    assert await state(storage, id) is JobState.CANCELED
+    assert await state(storage, job_id) is JobState.CANCELED
     assert clean == [0, 0, 0]
 
 
@@ -233,9 +233,9 @@ async def test_raising_the_revocation_oneself_is_a_plain_failure_if_there_is_non
     async def handler(payload: object, ctx: JobContext) -> None:
         raise ExecutionRevokedError(RevokedWhy.CANCELED)
 
-    id = await enqueue(storage.work, "t", None, max_attempts=1)
+    job_id = await enqueue(storage.work, "t", None, max_attempts=1)
     await Worker(storage, {"t": handler}).drain()
-    job = await get_job(storage.work, id)
+    job = await get_job(storage.work, job_id)
     assert job is not None
     assert job.state is JobState.DEAD
 
@@ -250,7 +250,7 @@ async def test_a_coroutine_behind_a_plain_wrapper_is_cancelled_as_well(storage: 
         finally:
             whys.append(ctx.signal.why)
 
-    id = await enqueue(storage.work, "t", None)
+    job_id = await enqueue(storage.work, "t", None)
     await Worker(storage, {"t": lambda payload, ctx: inner(ctx)}, ttl=TTL).drain()
     assert whys == [RevokedWhy.CANCELED]
-    assert await state(storage, id) is JobState.CANCELED
+    assert await state(storage, job_id) is JobState.CANCELED

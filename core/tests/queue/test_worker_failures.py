@@ -27,12 +27,12 @@ async def failed(storage: Storage, error: BaseException, *, threaded: bool = Fal
         return "fine"
 
     error = error.with_traceback(None)  # of an earlier test
-    id = await enqueue(storage.work, "fail", None, max_attempts=1)
+    job_id = await enqueue(storage.work, "fail", None, max_attempts=1)
     after = await enqueue(storage.work, "healthy", None)
     handlers = {"fail": plain_fail if threaded else fail, "healthy": healthy}
     async with asyncio.timeout(20):
         await Worker(storage, handlers, concurrency=1).drain()
-    job, other = await get_job(storage.work, id), await get_job(storage.work, after)
+    job, other = await get_job(storage.work, job_id), await get_job(storage.work, after)
     assert job is not None
     assert other is not None
     assert other.result == "fine"
@@ -89,9 +89,9 @@ async def test_error_text_is_cleaned_and_bounded_and_attempts_go_on(
     async def fail(payload: object, ctx: JobContext) -> NoReturn:
         raise ValueError(text)
 
-    id = await enqueue(storage.work, "t", None)
+    job_id = await enqueue(storage.work, "t", None)
     assert await Worker(storage, {"t": fail}, max_attempts=2, retry_delay=0).drain() == 2
-    job = await get_job(storage.work, id)
+    job = await get_job(storage.work, job_id)
     assert job is not None
     assert job.state is JobState.DEAD
     assert [failure.attempt for failure in job.failures] == [1, 2]
@@ -105,9 +105,9 @@ async def after_one_attempt(storage: Storage, error: Exception, **options: objec
     async def fail(payload: object, ctx: JobContext) -> NoReturn:
         raise error
 
-    id = await enqueue(storage.work, "t", None)
+    job_id = await enqueue(storage.work, "t", None)
     await Worker(storage, {"t": fail}, **options).drain()  # type: ignore[arg-type]
-    job = await get_job(storage.work, id)
+    job = await get_job(storage.work, job_id)
     assert job is not None
     return job
 
@@ -169,7 +169,7 @@ async def test_the_budget_of_the_job_goes_before_that_of_the_worker(storage: Sto
     await enqueue(storage.work, "t", None, id="own")
     await enqueue(storage.work, "t", None, id="six", max_attempts=6)
     await Worker(storage, {"t": fail}, max_attempts=4, retry_delay=0).drain()
-    assert {id: starts.count(id) for id in starts} == {"two": 2, "own": 4, "six": 6}
+    assert {job_id: starts.count(job_id) for job_id in starts} == {"two": 2, "own": 4, "six": 6}
 
 
 async def test_a_handler_that_cancels_its_own_task_fails_alone(storage: Storage) -> None:
@@ -193,6 +193,6 @@ async def test_a_handler_that_cancels_its_own_task_fails_alone(storage: Storage)
     handlers = {"cancels": cancels_itself, "healthy": healthy}
     async with asyncio.timeout(20):
         assert await Worker(storage, handlers, concurrency=1).drain() == 7
-    states = [await get_job(storage.work, id) for id in (waits, returns)]
+    states = [await get_job(storage.work, job_id) for job_id in (waits, returns)]
     assert [job and job.state for job in states] == [JobState.DEAD, JobState.DONE]
     assert len(done) == 5

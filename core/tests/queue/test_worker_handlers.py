@@ -19,9 +19,9 @@ from gnl_core.storage import Storage
 
 
 async def result_of(storage: Storage, handler: Callable[..., object], payload: object) -> object:
-    id = await enqueue(storage.work, "t", payload)
+    job_id = await enqueue(storage.work, "t", payload)
     assert await Worker(storage, {"t": handler}).drain() == 1
-    job = await get_job(storage.work, id)
+    job = await get_job(storage.work, job_id)
     assert job is not None
     assert (job.state, job.error) == (JobState.DONE, None)
     return job.result
@@ -38,6 +38,10 @@ def plain_plus(payload: int, ctx: JobContext) -> int:
 
 async def plus_more(more: int, payload: int, ctx: JobContext) -> int:
     return payload + more
+
+
+def behind_a_plain_def(payload: int, ctx: JobContext) -> Awaitable[int]:
+    return plus(payload, ctx)
 
 
 class Plus:
@@ -78,7 +82,7 @@ def wrapped(function: Callable[..., Awaitable[int]]) -> Callable[..., Awaitable[
         functools.partial(Plus()),
         wrapped(plus),
         lambda payload, ctx: payload + 1,
-        lambda payload, ctx: plus(payload, ctx),
+        behind_a_plain_def,
     ],
 )
 async def test_handlers_of_every_kind_run_and_their_result_is_kept(
@@ -131,9 +135,9 @@ async def test_a_result_that_cannot_be_kept_fails_the_attempt_with_the_path_to_i
     async def give(payload: object, ctx: JobContext) -> object:
         return value
 
-    id = await enqueue(storage.work, "t", None, max_attempts=1)
+    job_id = await enqueue(storage.work, "t", None, max_attempts=1)
     await Worker(storage, {"t": give}).drain()
-    job = await get_job(storage.work, id)
+    job = await get_job(storage.work, job_id)
     assert job is not None
     assert job.state is JobState.DEAD
     assert path in (job.error or "")

@@ -24,10 +24,10 @@ async def test_an_attempt_over_its_limit_failed_even_if_the_handler_returns_a_va
             whys.append(ctx.signal.why)
         return "a value"
 
-    id = await enqueue(storage.work, "t", None, max_attempts=2)
+    job_id = await enqueue(storage.work, "t", None, max_attempts=2)
     worker = Worker(storage, {"t": swallows}, max_hold=0.01, retry_delay=0)
     assert await worker.drain() == 2
-    job = await get_job(storage.work, id)
+    job = await get_job(storage.work, job_id)
     assert job is not None
     assert whys == [RevokedWhy.TIMEOUT] * 2
     assert (job.state, job.result, job.attempts) == (JobState.DEAD, None, 2)
@@ -51,10 +51,10 @@ async def test_the_lease_is_kept_until_the_handler_returns_though_the_loop_is_bl
         claimed = await storage.work.jobs.claim(["t"], 1, SECOND, "rival", max_attempts=5)
         return len(claimed.grants)
 
-    id = await enqueue(storage.work, "t", None, max_attempts=1)
+    job_id = await enqueue(storage.work, "t", None, max_attempts=1)
     worker = Worker(storage, {"t": blocking}, ttl=TTL, max_hold=0.05, on_revoke="signal")
     assert await worker.drain() == 1
-    job = await get_job(storage.work, id)
+    job = await get_job(storage.work, job_id)
     assert job is not None
     assert job.state is JobState.DEAD
     assert claims
@@ -66,9 +66,9 @@ async def test_a_thread_over_its_limit_sees_the_signal(storage: Storage) -> None
         assert ctx.signal.wait_in_thread(20)
         return "a value"
 
-    id = await enqueue(storage.work, "t", None, max_attempts=1)
+    job_id = await enqueue(storage.work, "t", None, max_attempts=1)
     await Worker(storage, {"t": plain}, max_hold=0.01).drain()
-    job = await get_job(storage.work, id)
+    job = await get_job(storage.work, job_id)
     assert job is not None
     assert job.state is JobState.DEAD
 
@@ -90,8 +90,8 @@ async def test_a_limit_that_was_not_reached_has_no_effect(storage: Storage) -> N
     async def handler(payload: object, ctx: JobContext) -> str:
         return "in time"
 
-    id = await enqueue(storage.work, "t", None)
+    job_id = await enqueue(storage.work, "t", None)
     await Worker(storage, {"t": handler}, max_hold=20).drain()
-    job = await get_job(storage.work, id)
+    job = await get_job(storage.work, job_id)
     assert job is not None
     assert (job.state, job.result) == (JobState.DONE, "in time")

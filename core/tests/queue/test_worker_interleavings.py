@@ -71,7 +71,7 @@ async def test_a_cancellation_stays_with_its_job_whenever_it_comes(monkeypatch: 
         storage.work, [Job("t", kind, max_attempts=1, id=str(i)) for i, kind in enumerate(kinds)]
     )
     assert await Worker(storage, {"t": handler}, concurrency=3).drain() == JOBS
-    found = [await get_job(storage.work, id) for id in ids]
+    found = [await get_job(storage.work, job_id) for job_id in ids]
     for kind, job in zip(kinds, found, strict=True):
         assert job is not None
         if kind == "bystander":

@@ -40,14 +40,14 @@ async def test_a_handler_that_blocks_for_three_leases_keeps_its_own_and_starts_o
             assert not claimed.grants, "the lease was not kept"
             await asyncio.sleep(0.01)
 
-    id = await enqueue(storage.work, "t", None)
+    job_id = await enqueue(storage.work, "t", None)
     worker = Worker(storage, {"t": plain if threaded else blocking}, ttl=TTL)
     running = asyncio.create_task(worker.drain())
     await asyncio.sleep(0)
     rivals = asyncio.create_task(asyncio.to_thread(asyncio.run, rival_after_start(starts, rival)))
     assert await running == 1
     rivals.cancel()
-    job = await get_job(storage.work, id)
+    job = await get_job(storage.work, job_id)
     assert job is not None
     assert (job.state, job.result, job.attempts) == (JobState.DONE, "slept", 1)
     assert starts == [1]
@@ -78,22 +78,22 @@ async def test_a_lost_lease_reaches_the_handler_and_nothing_is_written_afterward
             seen.append(ctx.signal.why)
         return "late"
 
-    id = await enqueue(store, "t", None)
+    job_id = await enqueue(store, "t", None)
     worker = Worker(Storage(store), {"t": handler}, ttl=TTL, concurrency=1, poll_longest=0.2)
     running = asyncio.create_task(worker.run())
     async with asyncio.timeout(20):
-        while (job := await get_job(store, id)) is None or job.state is not JobState.RUNNING:
+        while (job := await get_job(store, job_id)) is None or job.state is not JobState.RUNNING:
             await asyncio.sleep(0.001)
         clock.forward(1)
         claimed = await store.jobs.claim(["t"], 1, 1_000 * SECOND, "thief", max_attempts=5)
     await until(lambda: seen)
-    job = await get_job(store, id)
+    job = await get_job(store, job_id)
     assert job is not None
     assert (job.state, job.worker, job.attempts) == (JobState.RUNNING, "thief", 2)
     await store.jobs.settle([Outcome(claimed.grants[0].hold, Done('"mine"'))])
     worker.stop()
     await running
-    job = await get_job(store, id)
+    job = await get_job(store, job_id)
     assert job is not None
     assert seen == [RevokedWhy.LEASE_LOST]
     assert (job.state, job.result, len(job.failures)) == (JobState.DONE, "mine", 1)
@@ -176,9 +176,9 @@ async def test_a_slow_renewal_is_good_when_it_comes(faulty: FaultyStore) -> None
         return ctx.signal.why
 
     faulty.before = slow
-    id = await enqueue(faulty, "t", None)
+    job_id = await enqueue(faulty, "t", None)
     await Worker(Storage(faulty), {"t": handler}, ttl=TTL).drain()
-    job = await get_job(faulty, id)
+    job = await get_job(faulty, job_id)
     assert job is not None
     assert (job.state, job.result) == (JobState.DONE, None)
 
@@ -197,9 +197,9 @@ async def test_the_keeper_survives_foreign_errors_and_wrong_answers(faulty: Faul
         return "kept"
 
     faulty.before = foreign
-    id = await enqueue(faulty, "t", None)
+    job_id = await enqueue(faulty, "t", None)
     await Worker(Storage(faulty), {"t": handler}, ttl=TTL).drain()
-    job = await get_job(faulty, id)
+    job = await get_job(faulty, job_id)
     assert job is not None
     assert job.result == "kept"
 
@@ -265,12 +265,12 @@ async def test_a_lease_lost_after_another_cause_still_writes_nothing(
         await store.jobs.claim(["t"], 1, 1_000 * SECOND, "thief", max_attempts=5)
         await asyncio.sleep(TTL)
 
-    id = await enqueue(store, "t", None)
+    job_id = await enqueue(store, "t", None)
     worker = Worker(
         Storage(store), {"t": handler}, ttl=TTL, max_hold=0.02, on_revoke="signal", concurrency=1
     )
     await worker.drain()
-    job = await get_job(store, id)
+    job = await get_job(store, job_id)
     assert job is not None
     assert whys == [RevokedWhy.TIMEOUT]
     assert (job.worker, job.attempts, len(job.failures)) == ("thief", 2, 1)

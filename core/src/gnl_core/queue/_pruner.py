@@ -38,7 +38,7 @@ class Pruner:
             yield
         finally:
             task.cancel()
-            await asyncio.wait([task])
+            await asyncio.wait([task], timeout=1)
 
     async def _run(self) -> None:
         while True:
@@ -46,6 +46,9 @@ class Pruner:
                 more = await self._prune() == BATCH
             except StoreError as error:
                 _logger.warning("could not prune finished jobs: %s", error)
+                more = False
+            except Exception:
+                _logger.exception("could not prune finished jobs")
                 more = False
             await asyncio.sleep(0.1 if more else PERIOD * (0.75 + random.random() / 2))  # noqa: S311
 

@@ -54,6 +54,7 @@ class Engine(Generic[GrantT, VerdictT]):
         self._logger = logger
         self._loop = asyncio.get_running_loop()
         self._owner: asyncio.Task[object] | None = None
+        self._stopped = asyncio.Event()
         self._hurry = asyncio.Event()
         self._helpers: list[asyncio.Task[None]] = []
         self._settled = 0
@@ -105,6 +106,7 @@ class Engine(Generic[GrantT, VerdictT]):
         """Claim no more and wind down; `now` leaves out the grace. This event loop's thread."""
         if now:
             self._hurry.set()
+        self._stopped.set()
         self._poller.stop()
 
     # The frame: everything that runs beside the poll loop
@@ -124,15 +126,16 @@ class Engine(Generic[GrantT, VerdictT]):
                 pause = trouble_wait(self._options, self._random)
                 self._help(listen(self._store, self._poller.look, pause, self._logger), "listener")
             try:
-                await asyncio.wait([polling, settling], return_when=asyncio.FIRST_COMPLETED)
+                stopped = self._help(_end_of_event(self._stopped), "stop")
+                await asyncio.wait(
+                    [polling, settling, stopped], return_when=asyncio.FIRST_COMPLETED
+                )
             except asyncio.CancelledError:
                 self._hurry.set()
                 raise
             finally:
                 self._poller.stop()
-                if settling.done():  # cancelled with all tasks of the loop, or by a fault of ours
-                    self._help(self._settler.run(), "settler")
-                await self._wind_down(polling)
+                await self._wind_down(polling, settling)
             for task in (polling, settling):
                 if task.done():
                     task.result()
@@ -171,7 +174,7 @@ class Engine(Generic[GrantT, VerdictT]):
 
     # Stopping
 
-    async def _wind_down(self, polling: asyncio.Task[None]) -> None:
+    async def _wind_down(self, polling: asyncio.Task[None], settling: asyncio.Task[None]) -> None:
         """Give back what no handler has begun, wait, revoke, give back the rest."""
         for execution in self._slots.take_back():
             self._runner.give_back(execution)
@@ -181,6 +184,8 @@ class Engine(Generic[GrantT, VerdictT]):
             await _first(HANDLERS_END_WITHIN, self._slots.join())
             self._abandon_rest()
         await self._store_answers(lambda: _end_of(polling))
+        if settling.done():  # cancelled with all tasks of the loop, or by a fault of ours
+            self._help(self._settler.run(), "settler")
         if not await self._store_answers(self._settler.flush):
             self._logger.error(
                 "%d outcomes could not be written; their leases will run out",
