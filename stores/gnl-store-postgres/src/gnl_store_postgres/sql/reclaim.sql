@@ -102,15 +102,20 @@ begin
     end if;
 end $$;
 
--- When the next delayed job of these types falls due, null if there is none.
+-- When the next delayed job of these types falls due, null if there is none. In plpgsql, since
+-- a function in plain SQL is parsed and planned on every call.
 create or replace function {schema}.gnl_next_due(p_types text[], p_from bigint) returns bigint
-language sql volatile set enable_seqscan = off set jit = off as $$
-    select min(d.due_at)
-    from unnest(p_types) as t(type)
-    cross join lateral (
-        select d.due_at from {schema}.gnl_delayed as d
-        where d.type = t.type and d.due_at >= p_from
-        order by d.due_at, d.seq
-        limit 1
-    ) as d
-$$;
+language plpgsql volatile set enable_seqscan = off set plan_cache_mode = force_generic_plan
+set jit = off as $$
+begin
+    return (
+        select min(d.due_at)
+        from unnest(p_types) as t(type)
+        cross join lateral (
+            select d.due_at from {schema}.gnl_delayed as d
+            where d.type = t.type and d.due_at >= p_from
+            order by d.due_at, d.seq
+            limit 1
+        ) as d
+    );
+end $$;
