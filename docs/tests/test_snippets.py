@@ -1,8 +1,9 @@
 """Every Python and console snippet of README and docs runs, page by page, from top to bottom.
 
 The Python snippets of a page share their names, and may await at top level, as in
-``python -m asyncio``. Of a console snippet the commands ``gnl ...`` are run; what stands below
-a command must be what it prints, where ``...`` stands for anything.
+``python -m asyncio``. PostgreSQL URLs of ``localhost`` mean the
+server that the conformance kit finds or starts. Of a console snippet the commands ``gnl ...`` are
+run; what stands below a command must be what it prints, where ``...`` stands for anything.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from pathlib import Path
 
 import pytest
 
+from gnl_conformance import NotRun, servers
+
 ROOT = Path(__file__).parents[2]
 PAGES = [
     *ROOT.glob("*.md"),
@@ -30,6 +33,9 @@ PAGES = [
     *ROOT.glob("stores/*/README.md"),
 ]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+POSTGRES_URL = re.compile(r"postgresql://[\w:@]*localhost[\w:/]*")
 
 
 @dataclass(frozen=True)
@@ -49,12 +55,21 @@ def snippets(page: str) -> Iterator[Snippet]:
 def run_python(
     snippet: Snippet, page: Path, names: dict[str, object], loop: asyncio.Runner
 ) -> None:
-    source = "\n" * (snippet.line - 1) + snippet.text
+    source = "\n" * (snippet.line - 1) + POSTGRES_URL.sub(lambda _: postgres_url(), snippet.text)
     code = compile(source, str(page), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     if code.co_flags & inspect.CO_COROUTINE:
         loop.run(eval(code, names))
     else:
         exec(code, names)
+
+
+def postgres_url() -> str:
+    try:
+        return servers.postgres().url
+    except NotRun as error:
+        if os.environ.get("GNL_REQUIRE"):
+            pytest.fail(str(error))
+        pytest.skip(str(error))
 
 
 def commands(snippet: Snippet) -> Iterator[tuple[str, str]]:

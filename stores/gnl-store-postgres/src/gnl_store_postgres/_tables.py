@@ -44,7 +44,8 @@ def visible(tables: Tables) -> ColumnElement[bool]:
 
 def postgres_dialect() -> SqlDialect:
     """How statements are compiled: lists travel as arrays."""
-    return SqlDialect(engine=dialect(), one_of=_one_of, pack=_pack)  # type: ignore[no-untyped-call]
+    engine = dialect()  # type: ignore[no-untyped-call]  # SQLAlchemy gives it no types
+    return SqlDialect(engine=engine, one_of=_one_of, pack=_pack)
 
 
 def _one_of(column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
