@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 
 import asyncpg
 from asyncpg.transaction import Transaction as DriverTransaction
+
 from gnl_conformance import Capability, StoreConformance
 from gnl_conformance.servers import postgres
-
 from gnl_store_postgres import PostgresStore, open_postgres
 
 

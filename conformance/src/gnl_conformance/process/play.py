@@ -82,8 +82,9 @@ async def produce(player: Player) -> None:
         answer = await player.call("add", asked, player.store.jobs.add(jobs), _added)
         if answer is not None:
             added += jobs
-        if added and player.rng.random() < 0.4:
-            await _cancel(player, player.rng.choice(added[-8:]))
+        if added and player.rng.random() < 0.3:
+            job = player.rng.choice(added[-8:])
+            await _cancel(player, job.org_id, job.id)
         await player.pause(0.25)
 
 
@@ -105,9 +106,9 @@ def _added(answer: object) -> Mapping[str, Any]:
     return {"refused": str(answer)}
 
 
-async def _cancel(player: Player, job: NewJob) -> None:
-    asked = {"org": job.org_id, "id": job.id}
-    ask = player.store.jobs.cancel(job.org_id, job.id)
+async def _cancel(player: Player, org_id: str | None, id: str) -> None:
+    asked = {"org": org_id, "id": id}
+    ask = player.store.jobs.cancel(org_id, id)
     await player.call("cancel", asked, ask, lambda found: {"found": found and found.value})
 
 
@@ -140,6 +141,8 @@ async def _hold(player: Player, grants: tuple[Grant, ...], late: float) -> None:
         await player.call(
             "extend", asked, ask, lambda e: {"answers": [[x.state.value, x.expires_at] for x in e]}
         )
+    if player.rng.random() < 0.15 and not player.told(QUIET):
+        await _cancel(player, grants[0].org_id, grants[0].id)
     if player.rng.random() < late and not player.told(QUIET):
         # Just past the end, when somebody else has the job and has not settled it yet.
         await asyncio.sleep(player.rng.uniform(0.95, 1.3) * TTL / SECOND)
