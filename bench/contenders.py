@@ -45,9 +45,7 @@ class Contender:
 
 _POSTGRES = frozenset({"one", "bulk", "drain", "drain-2", "pickup"})
 _SQLITE = frozenset({"one", "bulk", "drain", "pickup"})
-_GROWTH = frozenset(
-    {"empty", "finished", "waiting", "snapshot", "transaction", "workers-8"}
-)
+_GROWTH = frozenset({"empty", "finished", "waiting", "snapshot", "transaction", "workers-8"})
 _LANES = frozenset({"lanes-16", "lanes-10000"})
 
 _FLOOR_POSTGRES = (

@@ -26,16 +26,12 @@ STATEMENTS = (
 
 def enqueue_one(arena: Arena, contender: Contender) -> Values:
     """One job a call, one call after the other."""
-    arena.fresh(contender)
-    n = arena.count(3_000)
-    return {"per_s": n / arena.call(contender, "one", n=n)["seconds"]}
+    return _enqueue(arena, contender, "one", arena.count(3_000))
 
 
 def enqueue_bulk(arena: Arena, contender: Contender) -> Values:
     """Many jobs in the contender's own call for that, checks and encoding included."""
-    arena.fresh(contender)
-    n = arena.count(contender.bulk)
-    return {"per_s": n / arena.call(contender, "bulk", n=n)["seconds"]}
+    return _enqueue(arena, contender, "bulk", arena.count(contender.bulk))
 
 
 def drain(arena: Arena, contender: Contender) -> Values:
@@ -94,6 +90,17 @@ def idle(arena: Arena, contender: Contender) -> Values:
             "statements_per_s": (int(session.run(STATEMENTS)[0]) - calls) / seconds,
             "worker_cpu_percent": (sum(w.cpu_seconds() for w in workers) - used) / seconds * 100,
         }
+
+
+def _enqueue(arena: Arena, contender: Contender, operation: str, n: int) -> Values:
+    arena.fresh(contender)
+    served = arena.server.cpu_seconds()
+    answer = arena.call(contender, operation, n=n)
+    return {
+        "per_s": n / answer["seconds"],
+        "producer_us": answer["cpu"] / n * 1e6,
+        "server_us": (arena.server.cpu_seconds() - served) / n * 1e6,
+    }
 
 
 def _backlog(arena: Arena, contender: Contender, n: int) -> int:

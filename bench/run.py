@@ -1,9 +1,9 @@
 """Measure gnl beside a hand-written floor and what others would pick. See README.md.
 
-    python bench/run.py                    everything, five rounds
-    python bench/run.py --quick            a small run, to see that it works
-    python bench/run.py --contenders floor,gnl --operations drain --rounds 9
-    python bench/run.py --show FILE        the tables of samples taken before
+python bench/run.py                    everything, five rounds
+python bench/run.py --quick            a small run, to see that it works
+python bench/run.py --contenders floor,gnl --operations drain --rounds 9
+python bench/run.py --show FILE        the tables of samples taken before
 """
 
 from __future__ import annotations
