@@ -37,8 +37,8 @@ def _ratio(
     inverse: bool = False,
 ) -> Callable[[Samples], float | None]:
     def measured(samples: Samples) -> float | None:
-        pair = (ours, operation), (other, operation)
-        found = samples.ratio(*(reversed(pair) if inverse else pair), key)
+        mine, its = (ours, operation), (other, operation)
+        found = samples.ratio(its, mine, key) if inverse else samples.ratio(mine, its, key)
         return None if found is None else found[0]
 
     return measured

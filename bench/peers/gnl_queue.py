@@ -9,8 +9,10 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
 
-from gnl_core import Job, JobContext, Worker, enqueue, enqueue_many, open_storage
+import asyncpg
 from peer import FINISHED_PAYLOAD, OnJob, Payload, Peer, main
+
+from gnl_core import Job, JobContext, Worker, enqueue, enqueue_many, open_storage
 
 # What a million jobs leave behind, in the shape of the store's own tables.
 FINISHED = """
@@ -46,15 +48,11 @@ class Gnl(Peer):
         await enqueue_many(self.work_store, jobs)
 
     async def prefill_finished(self, n: int) -> None:
-        import asyncpg
-
         connection = await asyncpg.connect(self.target)
         await connection.execute(FINISHED, FINISHED_PAYLOAD, n)
 
     @contextlib.asynccontextmanager
     async def open_enqueue(self) -> AsyncIterator[None]:
-        import asyncpg
-
         connection = await asyncpg.connect(self.target)
         async with open_storage(self.target) as storage, connection.transaction():
             await enqueue(storage.work, "noop", {"t0": 0}, connection=connection)
