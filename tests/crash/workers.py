@@ -65,7 +65,7 @@ class Workers:
         return codes
 
     def until_up(self) -> None:
-        """Wait until all have begun: one that still imports holds nothing, and handles no signal."""
+        """Wait until all have begun: one that still imports holds nothing and hears no signal."""
         give_up = time.monotonic() + 30
         while time.monotonic() < give_up:
             up = {event["pid"] for event in self.events() if event["event"] == "up"}

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
+from gnl_core.memory._listing import page_of
 from gnl_core.memory._ready import Pair, ReadyJobs
 from gnl_core.spi import (
     CLAIM_SWEEP_LIMIT,
@@ -21,7 +22,6 @@ from gnl_core.spi import (
     DepthRefused,
     Done,
     Duration,
-    EveryLane,
     Extension,
     Failure,
     Grant,
@@ -39,7 +39,6 @@ from gnl_core.spi import (
     Retry,
     Scope,
     Settlement,
-    StoreRejected,
     Verdict,
 )
 
@@ -153,20 +152,8 @@ class JobTable:
         self, scope: Scope, position: str | None, limit: int, states: Collection[JobState]
     ) -> JobPage:
         with self._lock:
-            horizon, after = _read_position(position) if position else (self._seq, None)
-            rows = sorted(
-                (_listing_key(job.record), job.record)
-                for job in self._by_seq.values()
-                if job.record.seq <= horizon
-                and (isinstance(scope, EveryLane) or job.record.org_id == scope.org_id)
-            )
-            rest = [row for row in rows if after is None or row[0] > after]
-            items = [record for _, record in rest[:limit]]
-            more = len(rest) > limit
-            return JobPage(
-                tuple(r for r in items if not states or r.state in states),
-                _write_position(horizon, items[-1]) if more else None,
-            )
+            records = (job.record for job in self._by_seq.values())
+            return page_of(records, scope, position, limit, states=states, newest=self._seq)
 
     def depth(self, org_id: str | None) -> int:
         with self._lock:
@@ -195,7 +182,7 @@ class JobTable:
         limit: int,
     ) -> int:
         with self._lock:
-            now = self.now()
+            latest = -1 if older_than is None else self.now() - older_than
             oldest_first = sorted(
                 (seq for seq in self._finished if self._by_seq[seq].record.state in states),
                 key=lambda seq: (self._by_seq[seq].record.finished_at, seq),
@@ -204,7 +191,7 @@ class JobTable:
             doomed = [
                 seq
                 for rank, seq in enumerate(oldest_first)
-                if rank < beyond or self._older(self._by_seq[seq], older_than, now)
+                if rank < beyond or _finished_by(self._by_seq[seq], latest)
             ][:limit]
             for seq in doomed:
                 self._delete(seq)
@@ -402,35 +389,14 @@ class JobTable:
         )
         return state
 
-    # Pruning
-
-    def _older(self, job: _Job, older_than: Duration | None, now: Instant) -> bool:
-        finished_at = job.record.finished_at
-        return (
-            older_than is not None and finished_at is not None and finished_at <= now - older_than
-        )
-
     def _delete(self, seq: int) -> None:
         record = self._by_seq.pop(seq).record
         del self._by_id[record.org_id, record.id]
         del self._finished[seq]
 
 
-def _listing_key(record: JobRecord) -> tuple[bool, str, int]:
-    return record.org_id is not None, record.org_id or "", record.seq
-
-
-def _write_position(horizon: int, last: JobRecord) -> str:
-    named, name, seq = _listing_key(last)
-    return f"{horizon}:{seq}:{int(named)}{name}"
-
-
-def _read_position(position: str) -> tuple[int, tuple[bool, str, int]]:
-    try:
-        horizon, seq, lane = position.split(":", 2)
-        return int(horizon), (lane[0] == "1", lane[1:], int(seq))
-    except (ValueError, IndexError):
-        raise StoreRejected(f"{position!r} is not a position of this store") from None
+def _finished_by(job: _Job, latest: Instant) -> bool:
+    return job.record.finished_at is not None and job.record.finished_at <= latest
 
 
 def _content(job: _Job | None) -> Known | None:

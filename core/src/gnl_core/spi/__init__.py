@@ -7,7 +7,7 @@ from gnl_core.spi.errors import (
     StoreRejected,
     StoreUnavailable,
 )
-from gnl_core.spi.jobs import (
+from gnl_core.spi.job_values import (
     CLAIM_SWEEP_LIMIT,
     LEASE_EXPIRED,
     SECOND,
@@ -27,7 +27,6 @@ from gnl_core.spi.jobs import (
     JobPage,
     JobRecord,
     JobState,
-    JobStore,
     Known,
     Lane,
     NewJob,
@@ -39,6 +38,7 @@ from gnl_core.spi.jobs import (
     Settlement,
     Verdict,
 )
+from gnl_core.spi.jobs import JobStore
 from gnl_core.spi.store import Capability, SchemaVersion, Store, StoreFactory
 
 __all__ = [

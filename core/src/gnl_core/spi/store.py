@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-from gnl_core.spi.jobs import Instant, JobStore
+from gnl_core.spi.job_values import Instant
+from gnl_core.spi.jobs import JobStore
 
 
 class Capability(Enum):

@@ -1,0 +1,275 @@
+"""What goes in and out of a store for jobs.
+
+Units: an `Instant` is microseconds since the Unix epoch on the store's clock, a `Duration`
+is microseconds. Payloads, results and errors are opaque text, free of NUL characters, that
+the store keeps and gives back unchanged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, TypeAlias
+
+Instant: TypeAlias = int
+Duration: TypeAlias = int
+
+SECOND: Final = 1_000_000
+
+CLAIM_SWEEP_LIMIT: Final = 1_000
+"""How many expired leases, and how many delayed jobs, one claim makes ready at the most."""
+
+LEASE_EXPIRED: Final = "lease expired: its worker stopped renewing it"
+"""The error that a store records for an attempt whose lease ran out."""
+
+
+class JobState(Enum):
+    """Where a job is. Waiting and running jobs are *live*, the others *finished*."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    DEAD = "dead"
+    CANCELED = "canceled"
+
+    @property
+    def live(self) -> bool:
+        """True while the job has work ahead of it."""
+        return self in (JobState.WAITING, JobState.RUNNING)
+
+
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    """A job to add. It is due at `run_at` if given, else `delay` after the store's now."""
+
+    id: str
+    org_id: str | None
+    type: str
+    payload: str
+    max_attempts: int | None = None
+    delay: Duration = 0
+    run_at: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a job that already had the id was enqueued with."""
+
+    type: str
+    payload: str
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """All jobs of the call are in the store. One entry a job, in call order.
+
+    None: this call created it. `Known`: the id was there before, in whatever state.
+    """
+
+    known: tuple[Known | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DepthRefused:
+    """Nothing was written: the call would have left more live jobs than the limit.
+
+    `depth` counts the live jobs of `org_id` before the call, `new` those the call would add.
+    """
+
+    org_id: str | None
+    depth: int
+    new: int
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """A held job, named by its sequence number and the fencing token of one grant."""
+
+    seq: int
+    token: int
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """One job, leased to the caller until `expires_at`.
+
+    `token` is new for every grant and grows, at least from grant to grant of one job.
+    `attempt` counts grants since enqueuing or since the last revival, this one included;
+    `max_attempts` is the job's own budget or else the claim's. `due_at` is when this attempt
+    fell due. `reclaimed` says that the attempt before ended with an expired lease.
+    """
+
+    seq: int
+    token: int
+    id: str
+    org_id: str | None
+    type: str
+    payload: str
+    run_id: str
+    attempt: int
+    max_attempts: int
+    enqueued_at: Instant
+    due_at: Instant
+    granted_at: Instant
+    expires_at: Instant
+    reclaimed: bool = False
+
+    @property
+    def hold(self) -> Hold:
+        """The name under which this grant is extended and settled."""
+        return Hold(self.seq, self.token)
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """Grants in claim order, and how long until the next delayed job of these types is due.
+
+    `next_due_in` is None when no job of these types is delayed, 0 when more is due already.
+    """
+
+    grants: tuple[Grant, ...]
+    next_due_in: Duration | None
+
+
+class HoldState(Enum):
+    """What became of a hold that was to be extended."""
+
+    KEPT = "kept"
+    CANCELED = "canceled"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """Answer for one hold: CANCELED is kept as well, but its job is to be stopped."""
+
+    state: HoldState
+    expires_at: Instant | None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The handler returned; `result` is encoded."""
+
+    result: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """The attempt failed; the job is due again after `delay`."""
+
+    delay: Duration
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dead:
+    """The attempt failed for good; the job becomes a dead letter."""
+
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """The job is given back: due after `delay`, the attempt restored, no failure recorded."""
+
+    delay: Duration = 0
+
+
+Verdict: TypeAlias = Done | Retry | Dead | Release
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one hold ends."""
+
+    hold: Hold
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """`state` the job is in after an applied outcome; None: the hold was lost, nothing changed.
+
+    An outcome for a job that was canceled while running is applied as CANCELED, whatever it
+    says.
+    """
+
+    state: JobState | None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One failed attempt of a job's history."""
+
+    attempt: int
+    error: str
+    failed_at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class JobRecord:
+    """A job as it is now.
+
+    `attempts` counts grants since enqueuing or the last revival. `due_at` is meant for waiting
+    jobs, `worker` and `expires_at` for running ones, `result` for done ones. `cancel_requested`
+    is true for a running job that was canceled. `error` is the last failure's text.
+    `failures` (oldest first, kept across revivals) is filled by `JobStore.get` only.
+    """
+
+    seq: int
+    id: str
+    org_id: str | None
+    type: str
+    payload: str
+    state: JobState
+    run_id: str
+    attempts: int
+    max_attempts: int | None
+    enqueued_at: Instant
+    due_at: Instant | None = None
+    worker: str | None = None
+    expires_at: Instant | None = None
+    cancel_requested: bool = False
+    result: str | None = None
+    error: str | None = None
+    finished_at: Instant | None = None
+    failures: tuple[Failure, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One lane with live jobs: how many are ready, delayed and running."""
+
+    org_id: str | None
+    ready: int
+    delayed: int
+    running: int
+
+
+@dataclass(frozen=True, slots=True)
+class OneLane:
+    """Listing scope: the jobs of one organization, or those that have none."""
+
+    org_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class EveryLane:
+    """Listing scope: jobs without organization, then every organization's by name, byte order."""
+
+
+Scope: TypeAlias = OneLane | EveryLane
+
+
+@dataclass(frozen=True, slots=True)
+class JobPage:
+    """Some jobs in listing order, and where the next page begins (None: this was the last).
+
+    `position` is the store's own text. It holds whatever fixes the listing at its first page.
+    With `states` a page may be shorter than its limit, even empty, and still not be the last.
+    """
+
+    items: tuple[JobRecord, ...]
+    position: str | None
