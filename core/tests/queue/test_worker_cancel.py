@@ -254,3 +254,27 @@ async def test_a_coroutine_behind_a_plain_wrapper_is_cancelled_as_well(storage: 
     await Worker(storage, {"t": lambda payload, ctx: inner(ctx)}, ttl=TTL).drain()
     assert whys == [RevokedWhy.CANCELED]
     assert await state(storage, job_id) is JobState.CANCELED
+
+
+async def test_a_coroutine_that_a_thread_made_after_the_revocation_is_cancelled(
+    storage: Storage,
+) -> None:
+    ended = []
+
+    async def inner() -> None:
+        try:
+            await asyncio.sleep(20)
+            ended.append("slept")
+        except asyncio.CancelledError:
+            ended.append("cancelled")
+            raise
+
+    def plain(payload: object, ctx: JobContext) -> object:
+        asyncio.run(cancel_job(storage.work, ctx.id))
+        assert ctx.signal.wait_in_thread(20)
+        return inner()
+
+    job_id = await enqueue(storage.work, "t", None)
+    await Worker(storage, {"t": plain}, ttl=TTL).drain()
+    assert ended == ["cancelled"]
+    assert await state(storage, job_id) is JobState.CANCELED

@@ -34,7 +34,8 @@ MILLISECOND = 1_000
 class Worker:
     """Runs `handlers`, by job type, on the jobs of a storage.
 
-    Leaving ``async with`` stops the worker and waits until it has wound down.
+    Leaving ``async with`` stops the worker and waits until it has wound down. Each handler has
+    context variables of its own.
 
     A handler is ``async def handler(payload, ctx)``, cancelled at its next await when it is
     revoked, or a plain ``def``, which runs in a thread and looks at ``ctx.signal``.
@@ -48,7 +49,8 @@ class Worker:
     `grace`: how long `stop` lets handlers finish before they are revoked.
     `on_revoke`: ``"cancel"`` cancels an ``async def`` handler, ``"signal"`` only signals.
     `claim_ahead`: at most so many jobs are held beyond those that run, and only as many as
-    short handlers will have finished within two claims; 0 holds none.
+    short handlers will have finished within two claims; they are handed back if no handler ends
+    for a second. 0 holds none.
     `poll_shortest`, `poll_longest`: the wait after an empty poll doubles between these.
     `prune_after`, `prune_keep`: delete finished jobs of that age, or beyond that many, about
     once a minute. Dead letters stay.
