@@ -7,7 +7,8 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from gnl_conformance.mutants.registry import breaks
-from gnl_core.memory._jobs import JobTable, _Job
+from gnl_core.memory._job import Job
+from gnl_core.memory._jobs import JobTable
 from gnl_core.memory._ready import Pair
 from gnl_core.memory._store import MemoryJobs
 from gnl_core.spi import (
@@ -30,7 +31,7 @@ from gnl_core.spi import (
 class ReclaimIsFree(JobTable):
     """Does not count an attempt whose worker died."""
 
-    def _record_failure(self, job: _Job, error: str) -> None:
+    def _record_failure(self, job: Job, error: str) -> None:
         super()._record_failure(job, error)
         if error == LEASE_EXPIRED:
             job.record = replace(job.record, attempts=job.record.attempts - 1)
@@ -60,7 +61,7 @@ class BuriesOneEarly(JobTable):
 class BuriesWithoutHistory(JobTable):
     """Buries a job and does not say what happened."""
 
-    def _record_failure(self, job: _Job, error: str) -> None:
+    def _record_failure(self, job: Job, error: str) -> None:
         super()._record_failure(job, error)
         if error == LEASE_EXPIRED:
             job.failures.pop()
@@ -229,7 +230,7 @@ class ReviveLooksFirst(MemoryJobs):
 class KeepsTheLastFailure(JobTable):
     """Overwrites a failure by the next."""
 
-    def _record_failure(self, job: _Job, error: str) -> None:
+    def _record_failure(self, job: Job, error: str) -> None:
         job.failures.clear()
         super()._record_failure(job, error)
 
@@ -238,7 +239,7 @@ class KeepsTheLastFailure(JobTable):
 class ForgetsOnSuccess(JobTable):
     """Drops the history of a job that came through."""
 
-    def _finish(self, job: _Job, state: JobState, *, result: str | None = None) -> JobState:
+    def _finish(self, job: Job, state: JobState, *, result: str | None = None) -> JobState:
         if state is JobState.DONE:
             job.failures.clear()
         return super()._finish(job, state, result=result)
@@ -248,7 +249,7 @@ class ForgetsOnSuccess(JobTable):
 class TrimsResults(JobTable):
     """Drops blanks around a result."""
 
-    def _finish(self, job: _Job, state: JobState, *, result: str | None = None) -> JobState:
+    def _finish(self, job: Job, state: JobState, *, result: str | None = None) -> JobState:
         return super()._finish(job, state, result=result and result.strip())
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
+from gnl_core.memory._job import Job
 from gnl_core.memory._listing import page_of
 from gnl_core.memory._ready import Pair, ReadyJobs
 from gnl_core.spi import (
@@ -43,20 +44,6 @@ from gnl_core.spi import (
 )
 
 
-@dataclass(slots=True)
-class _Job:
-    record: JobRecord
-    failures: list[Failure] = field(default_factory=list)
-    token: int = 0
-    budget: int = 0
-    ready: bool = False
-    reclaimed: bool = False
-
-    @property
-    def pair(self) -> Pair:
-        return self.record.org_id, self.record.type
-
-
 class JobTable:
     """All jobs of one memory store, shared by its handles."""
 
@@ -67,8 +54,8 @@ class JobTable:
         self._stamp = 0
         self._token = 0
         self._seq = 0
-        self._by_seq: dict[int, _Job] = {}
-        self._by_id: dict[tuple[str | None, str], _Job] = {}
+        self._by_seq: dict[int, Job] = {}
+        self._by_id: dict[tuple[str | None, str], Job] = {}
         self._live: dict[str | None, int] = {}
         self._ready = ReadyJobs()
         self._delayed: set[int] = set()
@@ -191,7 +178,7 @@ class JobTable:
             doomed = [
                 seq
                 for rank, seq in enumerate(oldest_first)
-                if rank < beyond or _finished_by(self._by_seq[seq], latest)
+                if rank < beyond or self._by_seq[seq].finished_by(latest)
             ][:limit]
             for seq in doomed:
                 self._delete(seq)
@@ -224,12 +211,12 @@ class JobTable:
             max_attempts=new.max_attempts,
             enqueued_at=now,
         )
-        job = _Job(record)
+        job = Job(record)
         self._by_seq[self._seq] = self._by_id[new.org_id, new.id] = job
         self._live[new.org_id] = self._live.get(new.org_id, 0) + 1
         self._wait(job, due_at)
 
-    def _wait(self, job: _Job, due_at: Instant) -> None:
+    def _wait(self, job: Job, due_at: Instant) -> None:
         """Ready if `due_at` has come, else delayed."""
         job.record = replace(
             job.record,
@@ -245,11 +232,11 @@ class JobTable:
             job.ready = False
             self._delayed.add(job.record.seq)
 
-    def _make_ready(self, job: _Job) -> None:
+    def _make_ready(self, job: Job) -> None:
         job.ready = True
         self._ready.add(job.pair, job.record.seq, self._next_stamp())
 
-    def _stop_waiting(self, job: _Job) -> None:
+    def _stop_waiting(self, job: Job) -> None:
         if job.ready:
             self._ready.remove(job.pair, job.record.seq)
         else:
@@ -335,7 +322,7 @@ class JobTable:
 
     # Holding and settling
 
-    def _holder(self, hold: Hold) -> _Job | None:
+    def _holder(self, hold: Hold) -> Job | None:
         job = self._by_seq.get(hold.seq)
         held = job is not None and hold.seq in self._held and job.token == hold.token
         return job if held else None
@@ -370,11 +357,11 @@ class JobTable:
                 self._wait(job, now + delay)
         return JobState.WAITING
 
-    def _record_failure(self, job: _Job, error: str) -> None:
+    def _record_failure(self, job: Job, error: str) -> None:
         job.failures.append(Failure(job.record.attempts, error, self._latest))
         job.record = replace(job.record, error=error)
 
-    def _finish(self, job: _Job, state: JobState, *, result: str | None = None) -> JobState:
+    def _finish(self, job: Job, state: JobState, *, result: str | None = None) -> JobState:
         self._finished[job.record.seq] = None
         self._live[job.record.org_id] -= 1
         job.record = replace(
@@ -395,9 +382,5 @@ class JobTable:
         del self._finished[seq]
 
 
-def _finished_by(job: _Job, latest: Instant) -> bool:
-    return job.record.finished_at is not None and job.record.finished_at <= latest
-
-
-def _content(job: _Job | None) -> Known | None:
+def _content(job: Job | None) -> Known | None:
     return None if job is None else Known(job.record.type, job.record.payload)
