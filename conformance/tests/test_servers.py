@@ -1,6 +1,9 @@
 """Servers that are given, started, killed and thrown away."""
 
 import socket
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -69,3 +72,23 @@ def test_a_server_that_does_not_start_shows_its_log(tmp_path: Path) -> None:
             server.start()
     finally:
         server.stop()
+
+
+def test_a_server_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
+    if PostgresServer.find() is None:
+        pytest.skip("NOT RUN: no PostgreSQL programs are installed")
+    code = (
+        "import os, signal, sys\n"
+        "from gnl_conformance.servers import PostgresServer\n"
+        "server = PostgresServer.find()\n"
+        "server.start()\n"
+        "print(server.port, server.folder, flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    port, folder = done.stdout.split()
+    deadline = time.monotonic() + 10
+    while Path(folder).exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not Path(folder).exists()
+    assert not reachable(int(port))

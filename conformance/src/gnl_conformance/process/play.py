@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
@@ -45,10 +46,11 @@ class Player:
         self.who = who
         self.rng = random.Random(f"{seed} {who}")  # noqa: S311 - to be repeated, not to be secret
         self.writer = Writer(folder / f"{who}.jsonl", who)
+        self._driver = os.getppid()
 
     def told(self, signal: str) -> bool:
-        """Whether the driver has said this."""
-        return (self.folder / signal).exists()
+        """Whether the driver has said this, or can say nothing any more."""
+        return (self.folder / signal).exists() or os.getppid() != self._driver
 
     async def call(
         self,

@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -63,11 +64,10 @@ class PrivateServer(abc.ABC):
     account = "nobody"
 
     def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="gnl-server-"))
         self.port = free_port()
+        self.folder = Path()
         self._process: subprocess.Popen[bytes] | None = None
-        if os.geteuid() == 0:
-            shutil.chown(self.folder, self.account)
+        self._watcher: subprocess.Popen[bytes] | None = None
 
     @property
     @abc.abstractmethod
@@ -88,12 +88,17 @@ class PrivateServer(abc.ABC):
 
     def start(self) -> None:
         """Start it, and wait until it answers. Raises `RuntimeError` with the end of its log."""
-        if not (self.folder / "data").exists():
+        if self._watcher is None:
+            self.folder = Path(tempfile.mkdtemp(prefix="gnl-server-"))
+            self._watcher = watch(self.folder)
+            if os.geteuid() == 0:
+                shutil.chown(self.folder, self.account)
             self.create()
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(  # noqa: S603 - an installed server
                 self.command(), stdout=log, stderr=log, cwd=self.folder, **self._identity()
             )
+        self._say(f"{self._process.pid}")
         deadline = time.monotonic() + START_LIMIT
         while not self.answers():
             if self._process.poll() is not None or time.monotonic() > deadline:
@@ -111,6 +116,7 @@ class PrivateServer(abc.ABC):
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+            self._say("0")
 
     def restart(self) -> None:
         """Kill it, and start it again on the same data."""
@@ -125,7 +131,15 @@ class PrivateServer(abc.ABC):
                 self._process.wait(STOP_LIMIT)
             except subprocess.TimeoutExpired:
                 self.kill()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._say("0")
+        if self._watcher is not None:
+            self._watcher.communicate()
+
+    def _say(self, pid: str) -> None:
+        """Tell the watcher which process to end when we do."""
+        if self._watcher is not None and self._watcher.stdin is not None:
+            self._watcher.stdin.write(f"{pid}\n".encode())
+            self._watcher.stdin.flush()
 
     def run(self, *command: str) -> None:
         """Run a program to its end as the server's user. Raises `RuntimeError` with its output."""
@@ -140,6 +154,16 @@ class PrivateServer(abc.ABC):
             return {}
         entry = pwd.getpwnam(self.account)
         return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+
+
+def watch(folder: Path) -> subprocess.Popen[bytes]:
+    """Start what ends the server and removes `folder` once we are gone, however we went."""
+    program = Path(__file__).with_name("_watcher.py")
+    return subprocess.Popen(  # noqa: S603 - our own program
+        [sys.executable, "-I", str(program), str(folder)],
+        stdin=subprocess.PIPE,
+        start_new_session=True,
+    )
 
 
 def free_port() -> int:
