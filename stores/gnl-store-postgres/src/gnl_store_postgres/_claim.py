@@ -16,8 +16,9 @@ CLAIM: Final = (
 _SETTLING: Final = 0.05
 """Seconds after which the numbers that a short transaction took are committed."""
 _SWEEP_SECONDS: Final = 1.0
-_SHARE: Final = 20.0
-"""A look from the very beginning takes a twentieth of the time at the most."""
+_SHARE: Final = 10.0
+_LONGEST_SECONDS: Final = 5.0
+"""Looks from the very beginning take a tenth of the time, and are never further apart."""
 
 
 @dataclass(slots=True)
@@ -52,11 +53,11 @@ class ScanStart:
     def end(self, began: float, turn: int, due_at: int, *, swept: bool, full: bool) -> None:
         """Learn from a claim that began at `began`."""
         now = time.monotonic()
-        cost = _SHARE * (now - began)
+        pause = min(_SHARE * (now - began), _LONGEST_SECONDS)
         if swept:
-            self.next_sweep = now + max(_SWEEP_SECONDS, cost)
+            self.next_sweep = now + max(_SWEEP_SECONDS, pause)
         if full:
-            self.next_full = now + cost
+            self.next_full = now + pause
         if began - self.newer.at >= _SETTLING:
             self.floor = self.newer
             self.newer = Floor(turn, due_at, began)

@@ -21,7 +21,7 @@ from gnl_core.spi import (
 from gnl_store_sql import Row
 
 SETTLE: Final = (
-    "select * from {schema}.gnl_settle($1::bigint[], $2::bigint[], $3::text[], $4::text[], "
+    "select * from {schema}.gnl_settle($1::bigint[], $2::bigint[], $3::text, $4::text[], "
     "$5::bigint[], $6::bigint[])"
 )
 EXTEND: Final = "select * from {schema}.gnl_extend($1::bigint[], $2::bigint[], $3::bigint)"
@@ -29,55 +29,62 @@ EXTEND: Final = "select * from {schema}.gnl_extend($1::bigint[], $2::bigint[], $
 _LOST: Final = Extension(HoldState.LOST, None)
 _REFUSED: Final = Settlement(None)
 _SETTLED: Final = {
-    "done": Settlement(JobState.DONE),
-    "dead": Settlement(JobState.DEAD),
-    "canceled": Settlement(JobState.CANCELED),
-    "retry": Settlement(JobState.WAITING),
-    "release": Settlement(JobState.WAITING),
+    "d": Settlement(JobState.DONE),
+    "x": Settlement(JobState.DEAD),
+    "c": Settlement(JobState.CANCELED),
+    "r": Settlement(JobState.WAITING),
+    "b": Settlement(JobState.WAITING),
 }
 
 
 class Ends(NamedTuple):
-    """Outcomes as columns. Each row is a place in the call; rows go by sequence number."""
+    """Outcomes as gnl_settle takes them. Each row is a place in the call; rows go by number."""
 
     seqs: list[int]
     tokens: list[int]
-    kinds: list[str]
+    kinds: str
     texts: list[str | None]
-    delays: list[int]
+    delays: list[int] | None
     places: list[int]
 
 
 def ends_of(outcomes: Sequence[Outcome]) -> Ends:
     """The columns of `outcomes`, in the order in which every call locks rows."""
-    places = sorted(range(len(outcomes)), key=lambda place: outcomes[place].hold.seq)
-    verdicts = [_verdict(outcomes[place].verdict) for place in places]
+    rows = [(outcome.hold, outcome.verdict) for outcome in outcomes]
+    seqs = [hold.seq for hold, _ in rows]
+    places = sorted(range(len(rows)), key=seqs.__getitem__)
+    rows = [rows[place] for place in places]
+    verdicts = [_verdict(verdict) for _, verdict in rows]
+    delays = [delay for _, _, delay in verdicts]
     return Ends(
-        [outcomes[place].hold.seq for place in places],
-        [outcomes[place].hold.token for place in places],
-        [kind for kind, _, _ in verdicts],
+        [hold.seq for hold, _ in rows],
+        [hold.token for hold, _ in rows],
+        "".join([kind for kind, _, _ in verdicts]),
         [text for _, text, _ in verdicts],
-        [delay for _, _, delay in verdicts],
+        delays if any(delays) else None,
         places,
     )
 
 
 def _verdict(verdict: Verdict) -> tuple[str, str | None, int]:
     match verdict:
-        case Done(result):
-            return "done", result, 0
-        case Retry(delay, error):
-            return "retry", error, delay
-        case Dead(error):
-            return "dead", error, 0
-        case Release(delay):
-            return "release", None, delay
+        case Done():
+            return "d", verdict.result, 0
+        case Retry():
+            return "r", verdict.error, verdict.delay
+        case Dead():
+            return "x", verdict.error, 0
+        case Release():
+            return "b", None, verdict.delay
 
 
 def settlements(row: Row, ends: Ends) -> tuple[Settlement, ...]:
     """Answers in call order from the row of gnl_settle."""
+    places, kinds, _ = row
     answers = [_REFUSED] * len(ends.places)
-    for place, kind in zip(row[0] or (), row[1] or (), strict=True):
+    if kinds is None:
+        places, kinds = ends.places, ends.kinds
+    for place, kind in zip(places or (), kinds, strict=True):
         answers[place] = _SETTLED[kind]
     return tuple(answers)
 

@@ -34,6 +34,9 @@ declare
     v_stamp bigint := (select last_value from {schema}.gnl_stamps);
     v_pass record;
     v_seqs bigint[] := '{}';
+    v_tokens bigint[] := '{}';
+    v_attempts bigint[] := '{}';
+    v_dues bigint[] := '{}';
     v_again boolean[] := '{}';
 begin
     select c.reclaim_at into v_reclaim_at from {schema}.gnl_clock as c;
@@ -56,6 +59,9 @@ begin
         v_first_turn := coalesce(v_first_turn, v_pass.first_turn);
         if v_pass.seqs is not null then
             v_seqs := v_seqs || v_pass.seqs;
+            v_tokens := v_tokens || v_pass.tokens;
+            v_attempts := v_attempts || v_pass.attempts;
+            v_dues := v_dues || v_pass.dues;
             v_again := v_again || v_pass.again;
         end if;
         v_need := p_limit - cardinality(v_seqs);
@@ -74,12 +80,12 @@ begin
         null::bigint, null::bigint, null::bigint, v_next_due, v_now, null::boolean;
     if cardinality(v_seqs) > 0 then
         return query
-        select h.seq, h.token, j.id, h.org, h.type, j.payload, h.attempts, h.budget,
-            j.enqueued_at, h.due_at, v_now, s.again
-        from unnest(v_seqs, v_again) with ordinality as s(seq, again, place)
-        join {schema}.gnl_held as h on h.seq = s.seq
+        select s.seq, s.token, j.id, j.org, j.type, j.payload, s.attempt,
+            coalesce(j.max_attempts, p_budget), j.enqueued_at, s.due_at, v_now, s.again
+        from unnest(v_seqs, v_tokens, v_attempts, v_dues, v_again)
+            as s(seq, token, attempt, due_at, again)
         join {schema}.gnl_jobs as j on j.seq = s.seq
-        order by s.place;
+        order by s.token;
     end if;
 end $$;
 
@@ -87,8 +93,8 @@ end $$;
 create or replace function {schema}.gnl_grant(
     p_types text[], p_need integer, p_now bigint, p_ttl bigint, p_worker text, p_budget bigint,
     p_from bigint, p_deep boolean,
-    out seqs bigint[], out again boolean[], out first_turn bigint, out last_turn bigint,
-    out exhausted boolean
+    out seqs bigint[], out tokens bigint[], out attempts bigint[], out dues bigint[],
+    out again boolean[], out first_turn bigint, out last_turn bigint, out exhausted boolean
 )
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan set jit = off as $$
@@ -96,7 +102,8 @@ set plan_cache_mode = force_generic_plan set jit = off as $$
 declare
     v_orgs text[];
     v_types text[];
-    v_tokens bigint[];
+    v_tops bigint[];
+    v_stamps bigint[];
     v_blank_orgs text[];
     v_blank_types text[];
     v_blank_heads bigint[];
@@ -152,26 +159,32 @@ begin
             seq, token, org, type, worker, attempts, budget, granted_at, due_at, expires_at,
             canceled, error
         )
-        select g.seq, g.token, g.org, g.type, p_worker, g.attempts + 1,
-            coalesce(j.max_attempts, p_budget), p_now, g.due_at, p_now + p_ttl,
-            false, g.error
+        -- A job's own budget never changes, so that it can be looked up when it counts.
+        select g.seq, g.token, g.org, g.type, p_worker, g.attempts + 1, p_budget, p_now,
+            g.due_at, p_now + p_ttl, false, g.error
         from granted as g
-        join {schema}.gnl_jobs as j on j.seq = g.seq
     )
-    select g.seqs, g.again, g.tokens, g.orgs, g.types, s.first_turn, s.last_turn,
+    select g.seqs, g.tokens, g.attempts, g.dues, g.again, s.first_turn, s.last_turn,
         s.lanes < p_need and not exists (
             select from picked as k where k.round >= s.quota and k.seq is not null
         ),
-        b.orgs, b.types, b.heads
-    into seqs, again, v_tokens, v_orgs, v_types, first_turn, last_turn, exhausted,
-        v_blank_orgs, v_blank_types, v_blank_heads
+        p.orgs, p.types, p.tops, p.stamps, b.orgs, b.types, b.heads
+    into seqs, tokens, attempts, dues, again, first_turn, last_turn, exhausted,
+        v_orgs, v_types, v_tops, v_stamps, v_blank_orgs, v_blank_types, v_blank_heads
     from share as s
     cross join (
-        select array_agg(seq order by token) as seqs, array_agg(token order by token) as tokens,
-            array_agg(reclaimed order by token) as again,
-            array_agg(org order by token) as orgs, array_agg(type order by token) as types
+        select array_agg(seq) as seqs, array_agg(token) as tokens,
+            array_agg(attempts + 1) as attempts, array_agg(due_at) as dues,
+            array_agg(reclaimed) as again
         from granted
     ) as g
+    cross join (
+        select array_agg(org) as orgs, array_agg(type) as types, array_agg(top) as tops,
+            array_agg(stamp) as stamps
+        from (
+            select org, type, max(seq) as top, max(token) as stamp from granted group by org, type
+        ) as served
+    ) as p
     cross join (
         select array_agg(org) as orgs, array_agg(type) as types, array_agg(head) as heads
         from picked where seq is null
@@ -180,20 +193,21 @@ begin
     if seqs is null and v_blank_orgs is null then
         return;
     end if;
-    v_cost := {schema}.gnl_now() - p_now;
+    -- Twenty times this long, five seconds at the most, until the next look from the beginning.
+    v_cost := least({schema}.gnl_now() - p_now, 250000);
     perform {schema}.gnl_close_emptied(
-        v_orgs, v_types, seqs, v_blank_orgs, v_blank_types, v_blank_heads
+        v_orgs, v_types, v_tops, v_blank_orgs, v_blank_types, v_blank_heads
     );
     if seqs is not null then
         perform {schema}.gnl_move_lanes(
-            v_orgs, v_types, seqs, v_tokens, v_blank_orgs, p_now, v_cost, p_deep
+            v_orgs, v_types, v_tops, v_stamps, v_blank_orgs, p_now, v_cost, p_deep
         );
     end if;
 end $$;
 
 -- Close those pairs that look empty behind the last job granted, or behind their head.
 create or replace function {schema}.gnl_close_emptied(
-    p_orgs text[], p_types text[], p_seqs bigint[],
+    p_orgs text[], p_types text[], p_tops bigint[],
     p_blank_orgs text[], p_blank_types text[], p_blank_heads bigint[]
 ) returns void
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -204,12 +218,10 @@ declare
 begin
     select array_agg(e.org), array_agg(e.type) into v_orgs, v_types
     from (
-        select u.org, u.type, max(u.seq) as after
-        from unnest(p_orgs, p_types, p_seqs) as u(org, type, seq)
-        group by u.org, u.type
-        union all
-        select * from unnest(p_blank_orgs, p_blank_types, p_blank_heads)
-    ) as e
+        select * from unnest(
+            p_orgs || p_blank_orgs, p_types || p_blank_types, p_tops || p_blank_heads
+        )
+    ) as e(org, type, after)
     where not exists (
         select from {schema}.gnl_ready as r
         where r.org = e.org and r.type = e.type and r.seq > e.after
@@ -223,21 +235,34 @@ end $$;
 -- though its row had to stay, goes behind them all. Rows that another claim is moving are left
 -- to it.
 create or replace function {schema}.gnl_move_lanes(
-    p_orgs text[], p_types text[], p_seqs bigint[], p_tokens bigint[], p_blank_orgs text[],
+    p_orgs text[], p_types text[], p_tops bigint[], p_stamps bigint[], p_blank_orgs text[],
     p_now bigint, p_cost bigint, p_deep boolean
 ) returns void
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan set jit = off as $$
 begin
-    with served as (
-        select u.org, u.type, max(u.seq) as top, max(max(u.token)) over (partition by u.org) as stamp
-        from unnest(p_orgs, p_types, p_seqs, p_tokens) as u(org, type, seq, token)
-        group by u.org, u.type
+    with lane as (
+        select u.org, max(u.stamp) as stamp, array_agg(u.type) as types, array_agg(u.top) as tops
+        from unnest(p_orgs, p_types, p_tops, p_stamps) as u(org, type, top, stamp)
+        group by u.org
+        union all
+        select b.org, nextval('{schema}.gnl_stamps'), null, null
+        from (
+            select distinct u.org from unnest(p_blank_orgs) as u(org)
+            where u.org <> all (p_orgs)
+        ) as b
     ), mine as materialized (
-        select l.ctid as row, s.top, s.stamp, p_now - l.soon_at >= 50000 as old,
-            p_deep or l.swept_at + greatest(1000000, 20 * l.sweep_cost) <= p_now as swept
-        from served as s
-        join {schema}.gnl_lanes as l on l.org = s.org and l.type = s.type
+        select l.ctid as row, lane.stamp, t.top,
+            t.top is not null and p_now - l.soon_at >= 50000 as old,
+            t.top is not null and (
+                p_deep or l.swept_at + greatest(1000000, 20 * l.sweep_cost) <= p_now
+            ) as swept
+        from lane
+        join {schema}.gnl_lanes as l on l.org = lane.org
+        cross join lateral (
+            -- The highest number granted of this very pair; null if it had no grant.
+            select lane.tops[array_position(lane.types, l.type)] as top
+        ) as t
         for no key update of l skip locked
     )
     update {schema}.gnl_lanes as l
@@ -249,22 +274,4 @@ begin
         sweep_cost = case when m.swept then p_cost else l.sweep_cost end
     from mine as m
     where l.ctid = m.row;
-
-    with lane as (
-        select u.org, max(u.token) as stamp from unnest(p_orgs, p_tokens) as u(org, token)
-        group by u.org
-        union all
-        select b.org, nextval('{schema}.gnl_stamps')
-        from (
-            select distinct u.org from unnest(p_blank_orgs) as u(org)
-            where u.org <> all (p_orgs)
-        ) as b
-    ), mine as materialized (
-        select l.ctid as row, lane.stamp
-        from lane
-        join {schema}.gnl_lanes as l on l.org = lane.org
-        where l.turn < lane.stamp
-        for no key update of l skip locked
-    )
-    update {schema}.gnl_lanes as l set turn = m.stamp from mine as m where l.ctid = m.row;
 end $$;

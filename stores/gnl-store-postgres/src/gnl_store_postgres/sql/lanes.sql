@@ -107,7 +107,7 @@ begin
         -- Some old snapshot keeps dead entries alive, and walking them is slow: an empty row
         -- that stays is cheaper than this look after every claim.
         update {schema}.gnl_lanes
-        set swept_at = v_start, sweep_cost = v_cost
+        set swept_at = v_start, sweep_cost = least(v_cost, 250000)
         where ctid = any (v_rows);
     end if;
 end $$;

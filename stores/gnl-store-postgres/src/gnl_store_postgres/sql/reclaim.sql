@@ -22,9 +22,15 @@ begin
         limit 1000
         for update skip locked
     ), gone as (
-        delete from {schema}.gnl_held as h using expired as e where h.seq = e.seq
-        returning h.seq, h.org, h.type, h.attempts, h.budget, h.expires_at, h.canceled, h.error,
-            case when h.canceled then 'canceled' when h.attempts >= h.budget then 'dead' end as state
+        delete from {schema}.gnl_held as h
+        using expired as e
+        join {schema}.gnl_jobs as j on j.seq = e.seq
+        where h.seq = e.seq
+        returning h.seq, h.org, h.type, h.attempts, h.expires_at, h.canceled, h.error,
+            case
+                when h.canceled then 'canceled'
+                when h.attempts >= coalesce(j.max_attempts, h.budget) then 'dead'
+            end as state
     ), failed as (
         insert into {schema}.gnl_failures (seq, n, attempt, error, failed_at)
         select g.seq, {schema}.gnl_next_failure(g.seq), g.attempts, '{lease_expired}', p_now
