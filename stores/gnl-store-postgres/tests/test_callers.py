@@ -16,7 +16,6 @@ from gnl_core.spi import (
     Added,
     DepthRefused,
     Done,
-    JobState,
     Known,
     NewJob,
     Outcome,
