@@ -18,6 +18,7 @@ import os
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 
 PAD = "x" * 60
 FINISHED_PAYLOAD = f'{{"i":1,"t0":0,"kind":"import-row","pad":"{PAD}"}}'
@@ -63,11 +64,9 @@ class Peer:
         """Leave `n` finished jobs as the contender itself would."""
         raise NotImplementedError
 
-    @contextlib.asynccontextmanager
-    async def open_enqueue(self) -> AsyncIterator[None]:
+    def open_enqueue(self) -> AbstractAsyncContextManager[None]:
         """Enqueue one job in a transaction that stays open within."""
         raise NotImplementedError
-        yield
 
     async def work(self, concurrency: int, on_job: OnJob, wait: float) -> None:
         """Run a worker for ever. A handler is `on_job`, then `wait` seconds of asyncio sleep."""
