@@ -9,7 +9,7 @@ declare
     v_orgs text[];
     v_types text[];
     v_seqs bigint[];
-    v_cost bigint;
+    v_pause bigint := 0;
 begin
     perform from {schema}.gnl_clock where reclaim_at <= p_now for update skip locked;
     if not found then
@@ -54,12 +54,14 @@ begin
     if v_orgs is not null then
         perform {schema}.gnl_reopen_lanes(v_orgs, v_types, v_seqs);
     end if;
-    -- A slow look (old snapshots keep dead rows alive) is not repeated at once.
-    v_cost := {schema}.gnl_now() - p_now;
+    -- When old snapshots keep so many dead rows alive that a look takes long, it is not taken
+    -- again at once. Time alone would say the same of a machine that is merely busy.
+    if pg_relation_size('{schema_text}.gnl_held') > 16000000 then
+        v_pause := least(20 * ({schema}.gnl_now() - p_now), 1000000);
+    end if;
     update {schema}.gnl_clock
     set reclaim_at = greatest(
-        least((select min(h.expires_at) from {schema}.gnl_held as h), p_next),
-        case when v_cost > 10000 then p_now + 20 * v_cost else 0 end
+        least((select min(h.expires_at) from {schema}.gnl_held as h), p_next), p_now + v_pause
     );
 end $$;
 
