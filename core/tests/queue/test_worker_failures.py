@@ -196,3 +196,22 @@ async def test_a_handler_that_cancels_its_own_task_fails_alone(storage: Storage)
     states = [await get_job(storage.work, job_id) for job_id in (waits, returns)]
     assert [job and job.state for job in states] == [JobState.DEAD, JobState.DONE]
     assert len(done) == 5
+
+
+async def test_a_job_whose_task_is_cancelled_before_it_began_is_given_back(
+    storage: Storage,
+) -> None:
+    starts: list[str] = []
+
+    async def handler(payload: object, ctx: JobContext) -> None:
+        starts.append(f"{ctx.id}{ctx.attempt}")
+        if len(starts) == 1:
+            for task in asyncio.all_tasks() - {asyncio.current_task()}:
+                if "Runner.run" in repr(task.get_coro()):
+                    task.cancel()
+
+    for job_id in "ab":
+        await enqueue(storage.work, "t", None, id=job_id, max_attempts=1)
+    async with asyncio.timeout(20):
+        assert await Worker(storage, {"t": handler}, concurrency=2).drain() == 3
+    assert starts == ["a1", "b1"]
