@@ -86,8 +86,9 @@ class _Driver:
         restart_at = time.monotonic() + self.harness.seconds * 0.3
         while time.monotonic() < until:
             await asyncio.sleep(self.rng.uniform(0.1, 0.3))
-            # The sleeper is spared: its late writes are what the store has to refuse.
-            targets = [actor for actor in self.cast if actor.role != "sleeper"]
+            # The sleeper is spared, whose late writes the store has to refuse, and the lister,
+            # whose listings have to come to their end to be judged.
+            targets = [one for one in self.cast if one.role in ("producer", "worker")]
             self._strike(self.rng.choice(targets), self.rng.random())
             if owns_its_server(self.harness) and time.monotonic() > restart_at:
                 self._note("server killed and started again")

@@ -192,7 +192,7 @@ async def browse(player: Player) -> None:
     while not player.told(STOP):
         listing, position = f"{player.who} {player.rng.random()}", None
         while True:
-            ask = player.store.jobs.page(EveryLane(), position, 40)
+            ask = player.store.jobs.page(EveryLane(), position, 60)
             page = await player.call("page", {"listing": listing}, ask, _paged)
             position = page.position if page else None
             if position is None or player.told(STOP):
