@@ -1,7 +1,7 @@
-"""Work off 3,000 flights of 16 airlines, each airline in its turn. Press Ctrl-C and run it again.
+"""Work off 30,000 flights of 16 airlines, each airline in its turn. Press Ctrl-C and run it again.
 
-Every flight is a job of its airline. One airline has 517 flights, one has a single flight near
-the end of the file, and still that one does not wait for the others' hundreds.
+Every flight is a job of its airline. One airline has 5,166 flights, one has a single flight,
+and still that one does not wait for the others' thousands.
 
     python examples/import_flights.py
     python examples/import_flights.py --store postgresql://localhost/mydb
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import csv
+import gzip
 import itertools
 import os
 import sqlite3
@@ -29,7 +30,7 @@ from rich.table import Table
 
 from gnl_core import Job, JobContext, Worker, enqueue_many, open_storage
 
-EXTRACT = Path(__file__).parent / "data" / "flights-3000.csv"
+FLIGHTS = Path(__file__).parent / "data" / "flights-30000.csv.gz"
 DEFAULT_STORE = "sqlite:///flights-queue.db"
 PARTS = 10
 Row: TypeAlias = dict[str, str]
@@ -84,7 +85,8 @@ class Flights:
 
 def read_jobs(path: Path) -> list[Job]:
     """One job for each row. The id says which flight it is, so enqueuing it twice is harmless."""
-    with path.open(newline="", encoding="utf-8") as file:
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", newline="", encoding="utf-8") as file:
         return [
             Job("flight", row, id=flight_id(row), org_id=row["carrier"])
             for row in csv.DictReader(file)
@@ -216,7 +218,7 @@ def main() -> int:
 def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--csv", type=Path, default=EXTRACT, metavar="FILE", help="flights to read")
+    parser.add_argument("--csv", type=Path, default=FLIGHTS, metavar="FILE", help="flights to read")
     parser.add_argument(
         "--store",
         default=os.environ.get("GNL_STORE", DEFAULT_STORE),

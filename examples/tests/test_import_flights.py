@@ -14,12 +14,13 @@ from pathlib import Path
 import pytest
 
 EXAMPLE = Path(__file__).parents[1] / "import_flights.py"
+EXTRACT = EXAMPLE.parent / "data" / "flights-3000.csv"
 FLIGHTS, AIRLINES = 3000, 16
 
 
 def start(folder: Path) -> subprocess.Popen[str]:
     environment = {key: value for key, value in os.environ.items() if key != "GNL_STORE"}
-    command = [sys.executable, str(EXAMPLE)]
+    command = [sys.executable, str(EXAMPLE), "--csv", str(EXTRACT)]
     return subprocess.Popen(
         command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=None, text=True
     )

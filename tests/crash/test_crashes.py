@@ -116,9 +116,9 @@ def test_a_frozen_worker_loses_its_jobs_and_writes_nothing_when_it_wakes(
     asyncio.run(enqueue_all(backend.url, jobs_over_lanes(40)))
     workers.start(2)
     try:
-        while not any(event["event"] == "start" for event in workers.events()):
+        begun = {"event": "start", "pid": workers.processes[0].pid}
+        while not any(begun.items() <= event.items() for event in workers.events()):
             time.sleep(0.05)
-        time.sleep(0.5)
         workers.freeze(workers.processes[0], 3 * TTL)
         jobs = asyncio.run(all_jobs(backend.url))
         frozen = workers.processes[0].pid

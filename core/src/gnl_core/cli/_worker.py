@@ -54,6 +54,11 @@ def worker_command(
     async def run(storage: Storage) -> None:
         async with await _make(_find(target), storage, target, options) as worker:
             await worker.run(signals=True)
+        if worker.abandoned:
+            # Handlers that do not end were given back; the loop would wait for them for ever.
+            await storage.close()
+            logging.shutdown()
+            os._exit(0)
 
     on_storage(store, run)
 
