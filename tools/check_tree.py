@@ -23,7 +23,7 @@ REFUSED = (
 REFUSED_IN_CODE = (
     (r"# type: ignore\[[\w, -]+\]\s*$", "say in the same line why the rule is silenced"),
 )
-BINARY = {".csv", ".db", ".png"}
+BINARY = {".csv", ".db", ".gz", ".png"}
 
 
 def refused(path: Path, text: str) -> Iterator[str]:
