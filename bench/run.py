@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -29,6 +30,7 @@ EVERYTHING = {**OPERATIONS, **GROWTH}
 
 def main() -> None:
     options = _options()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))  # and clean up
     if options.show is not None:
         print(report(load(options.show)))
         return

@@ -93,7 +93,10 @@ class PostgresServer:
         self._initialize()
         self._log = (self._folder / "log").open("wb")
         self._process = subprocess.Popen(
-            self._as_user([str(self._binaries / "postgres"), "-D", str(self._data)]),
+            # Shut down fast also if this process is killed.
+            self._as_user(
+                [str(self._binaries / "postgres"), "-D", str(self._data)], "--pdeathsig=INT"
+            ),
             stdout=self._log,
             stderr=subprocess.STDOUT,
         )
@@ -157,11 +160,11 @@ class PostgresServer:
         with (self._data / "postgresql.conf").open("a") as file:
             file.writelines(f"{k} = '{v}'\n" for k, v in {**SETTINGS, **sockets}.items())
 
-    def _as_user(self, command: Sequence[str]) -> list[str]:
-        if self._user is None:
-            return list(command)
-        ids = [f"--reuid={self._user.pw_uid}", f"--regid={self._user.pw_gid}", "--clear-groups"]
-        return ["setpriv", *ids, "--", *command]
+    def _as_user(self, command: Sequence[str], *options: str) -> list[str]:
+        if self._user is not None:
+            ids = (f"--reuid={self._user.pw_uid}", f"--regid={self._user.pw_gid}")
+            options = (*ids, "--clear-groups", *options)
+        return ["setpriv", *options, "--", *command] if options else list(command)
 
     def _wait_until_ready(self) -> None:
         ready = [str(self._binaries / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(self.port)]

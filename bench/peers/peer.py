@@ -158,8 +158,10 @@ async def _fill(peer: Peer, options: argparse.Namespace) -> None:
     match options.operation:
         case "one":
             await _enqueue_one(peer, options.n)
+            await asyncio.sleep(60)  # ended by the harness, once it has seen our server process
         case "bulk":
             await _enqueue_bulk(peer, options.n)
+            await asyncio.sleep(60)
         case "prefill":
             await _prefill(peer, options.n, options.lanes)
         case "produce":
