@@ -39,7 +39,8 @@ def main() -> None:
     for environment in sorted({CONTENDERS[name].environment for name in names}):
         make(environment, options.gnl.resolve())
     with open_arena(options.scale) as arena:
-        for sample in _rounds(arena, names, operations, options.rounds):
+        first = samples.next_round()
+        for sample in _rounds(arena, names, operations, range(first, first + options.rounds)):
             samples.all.append(sample)
             samples.save(options.out)
             _tell(sample)
@@ -51,10 +52,10 @@ def main() -> None:
 
 
 def _rounds(
-    arena: Arena, names: Iterable[str], operations: Iterable[str], rounds: int
+    arena: Arena, names: Iterable[str], operations: Iterable[str], rounds: Iterable[int]
 ) -> Iterator[Sample]:
     """Contenders take turns within every operation of every round."""
-    for round_ in range(rounds):
+    for round_ in rounds:
         for operation in operations:
             for name in names:
                 if operation in CONTENDERS[name].takes:

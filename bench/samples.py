@@ -48,6 +48,9 @@ class Samples:
         ratios = [mine[r] / others[r] for r in mine.keys() & others.keys() if others[r]]
         return (median(ratios), min(ratios), max(ratios)) if ratios else None
 
+    def next_round(self) -> int:
+        return max((s.round for s in self.all), default=-1) + 1
+
     def contenders(self) -> list[str]:
         return list(dict.fromkeys(s.contender for s in self.all))
 
