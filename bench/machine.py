@@ -5,22 +5,26 @@ from __future__ import annotations
 import os
 import platform
 import sqlite3
+import subprocess
 import tempfile
 import time
 from pathlib import Path
 from statistics import median
 
 from environments import PINNED
+from servers import find_binaries
 
 
-def describe_machine(postgres: str) -> str:
+def describe_machine() -> str:
     """Processor, memory, disk and versions, as a list in Markdown."""
+    postgres = [str(find_binaries() / "postgres"), "--version"]
+    version = subprocess.run(postgres, check=True, capture_output=True, text=True).stdout.split()[2]
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     lines = [
         f"{os.cpu_count()} cores ({_processor()}), {memory:.0f} GB of memory;"
         " server, workers and producers share them",
         f"a commit to disk (8 kB, fdatasync) takes {_sync_microseconds():.0f} µs",
-        f"Python {platform.python_version()}, PostgreSQL {postgres},"
+        f"Python {platform.python_version()}, PostgreSQL {version},"
         f" SQLite {sqlite3.sqlite_version}",
         *(f"{name}: {', '.join(pins)}" for name, pins in PINNED.items()),
     ]

@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from statistics import median
 
 from arena import Arena, open_arena
 from contenders import CONTENDERS
@@ -31,24 +32,25 @@ EVERYTHING = {**OPERATIONS, **GROWTH}
 def main() -> None:
     options = _options()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))  # and clean up
-    if options.show is not None:
-        print(report(load(options.show)))
-        return
-    samples = load(options.out) if options.append and options.out.exists() else Samples()
-    names, operations = options.contenders, options.operations
-    for environment in sorted({CONTENDERS[name].environment for name in names}):
-        make(environment, options.gnl.resolve())
-    with open_arena(options.scale) as arena:
-        first = samples.next_round()
-        for sample in _rounds(arena, names, operations, range(first, first + options.rounds)):
-            samples.all.append(sample)
-            samples.save(options.out)
-            _tell(sample)
-        machine = describe_machine(arena.server.version())
+    samples = load(options.show) if options.show else _take_samples(options)
     text = report(samples)
     print(text)
     if options.write:
-        _write_results(options.write, machine, text)
+        _write_results(options.write, samples, text)
+
+
+def _take_samples(options: argparse.Namespace) -> Samples:
+    samples = load(options.out) if options.append and options.out.exists() else Samples()
+    names, first = options.contenders, samples.next_round()
+    for environment in sorted({CONTENDERS[name].environment for name in names}):
+        make(environment, options.gnl.resolve())
+    with open_arena(options.scale) as arena:
+        rounds = range(first, first + options.rounds)
+        for sample in _rounds(arena, names, options.operations, rounds):
+            samples.all.append(sample)
+            samples.save(options.out)
+            _tell(sample)
+    return samples
 
 
 def _rounds(
@@ -82,14 +84,16 @@ def _tell(sample: Sample) -> None:
     )
 
 
-def _write_results(path: Path, machine: str, text: str) -> None:
-    command = " ".join(["python bench/run.py", *sys.argv[1:]])
+def _write_results(path: Path, samples: Samples, text: str) -> None:
+    loads = [sample.load for sample in samples.all]
     path.write_text(
         "# Results\n\n"
         "Medians; in brackets the ratio to the floor within the same round (growth: to the\n"
-        "empty table within the same round). Written by the command below; README.md says\n"
-        "what each figure is.\n\n"
-        f"    {command}\n\n{machine}\n\n{text}"
+        "empty table within the same round, least and largest in brackets). Written by\n"
+        "`python bench/run.py --write bench/RESULTS.md`; README.md says what each figure is.\n\n"
+        f"{describe_machine()}\n"
+        f"- {len(samples.all)} samples of {samples.next_round()} rounds; the machine's load average"
+        f" meanwhile: median {median(loads):.1f}, highest {max(loads):.1f}\n\n{text}"
     )
 
 
