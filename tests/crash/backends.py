@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -18,19 +17,3 @@ class Backend:
     url: str
     kill_server: Callable[[], None] = _no_server
     start_server: Callable[[], None] = _no_server
-
-
-def patiently(start: Callable[[], None]) -> Callable[[], None]:
-    """`start`, again and again: a killed server's last children may still hold its data."""
-
-    def try_for_a_while() -> None:
-        give_up = time.monotonic() + 30
-        while True:
-            try:
-                return start()
-            except RuntimeError:
-                if time.monotonic() > give_up:
-                    raise
-                time.sleep(0.1)
-
-    return try_for_a_while

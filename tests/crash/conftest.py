@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from backends import Backend, patiently
+from backends import Backend
 
 from gnl_conformance.servers import PostgresServer
 
@@ -36,7 +36,7 @@ def server(postgres: PostgresServer, request: pytest.FixtureRequest) -> Backend:
     schema = f"t{abs(hash(request.node.nodeid)) % 10**9}"
     psql = shutil.which("psql") or "psql"
     subprocess.run([psql, "-qc", f"CREATE SCHEMA {schema}", postgres.url], check=True)
-    return Backend(f"{postgres.url}?schema={schema}", postgres.kill, patiently(postgres.start))
+    return Backend(f"{postgres.url}?schema={schema}", postgres.kill, postgres.start)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

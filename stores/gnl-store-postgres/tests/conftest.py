@@ -11,25 +11,15 @@ import asyncio
 import contextlib
 import inspect
 import os
-import pwd
-import shutil
-import signal
-import socket
-import subprocess
-import tempfile
-import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import NoReturn
 
 import asyncpg
 import pytest
 
+from gnl_conformance.servers import PostgresServer
 from gnl_store_postgres import PostgresStore, open_postgres
-
-START_SECONDS = 30.0
-SETTINGS = ("-k", "", "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -41,112 +31,17 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     return True
 
 
-class Server:
-    """A private server from the binaries in `bin`: its own data, its own port."""
-
-    def __init__(self, bin: Path) -> None:
-        self._bin = bin
-        self._root = Path(tempfile.mkdtemp(prefix="gnl-postgres-"))
-        self._process: subprocess.Popen[bytes] | None = None
-        # The server refuses to run as root.
-        self._user = "postgres" if os.geteuid() == 0 else None
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port: int = free.getsockname()[1]
-        if self._user is not None:
-            shutil.chown(self._root, self._user)
-        self._run("initdb", "-D", "data", "-U", "gnl", "-A", "trust", "-E", "UTF8", "--no-sync")
-
-    @property
-    def url(self) -> str:
-        return f"postgresql://gnl@127.0.0.1:{self.port}/postgres"
-
-    def _as_user(self) -> dict[str, Any]:
-        if self._user is None:
-            return {"cwd": self._root}
-        entry = pwd.getpwnam(self._user)
-        return {"cwd": self._root, "user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
-
-    def _run(self, name: str, *arguments: str) -> None:
-        subprocess.run(
-            [self._bin / name, *arguments], check=True, capture_output=True, **self._as_user()
-        )
-
-    def start(self) -> None:
-        end = time.monotonic() + START_SECONDS
-        self._launch()
-        while not asyncio.run(_answers(self.url)):
-            assert time.monotonic() < end, (self._root / "log").read_text()
-            time.sleep(0.02)
-            if self._process is None or self._process.poll() is not None:
-                # After a crash it refuses to start until its last child is gone.
-                self._launch()
-
-    def _launch(self) -> None:
-        with open(self._root / "log", "ab") as log:
-            self._process = subprocess.Popen(
-                [self._bin / "postgres", "-D", "data", "-p", str(self.port), *SETTINGS],
-                stdout=log,
-                stderr=log,
-                **self._as_user(),
-            )
-
-    def launch(self, command: Sequence[str | Path], **options: Any) -> subprocess.Popen[bytes]:
-        """Run another program as the server's user, in a directory it may write to."""
-        return subprocess.Popen(command, **self._as_user(), **options)
-
-    def write(self, name: str, text: str) -> Path:
-        path = self._root / name
-        path.write_text(text)
-        path.chmod(0o644)
-        return path
-
-    def kill(self) -> None:
-        """As a power cut: no process of the server gets to do anything more."""
-        assert self._process is not None
-        self._process.kill()
-        self._process.wait()
-
-    def stop(self) -> None:
-        if self._process is not None and self._process.poll() is None:
-            self._process.send_signal(signal.SIGINT)
-            self._process.wait()
-        shutil.rmtree(self._root, ignore_errors=True)
-
-
-async def _answers(url: str) -> bool:
-    try:
-        await (await asyncpg.connect(url, timeout=1)).close()
-    except (OSError, asyncpg.PostgresError, TimeoutError):
-        return False
-    return True
-
-
-def binaries() -> Path | None:
-    """Where the server's programs are: on the path, or where Debian puts them."""
-    found = shutil.which("initdb")
-    if found is not None:
-        return Path(found).resolve().parent
-    return max(
-        (path.parent for path in Path("/usr/lib/postgresql").glob("*/bin/initdb")),
-        key=lambda path: int(path.parent.name),
-        default=None,
-    )
-
-
-def report_not_run(why: str) -> None:
+def report_not_run(why: str) -> NoReturn:
     """Report tests as not run, loudly; with ``GNL_REQUIRE`` that is a failure."""
     if os.environ.get("GNL_REQUIRE"):
         pytest.fail(why)
     pytest.skip(f"NOT RUN: {why}")
 
 
-def new_server() -> Server:
-    programs = binaries()
-    if programs is None:
+def new_server() -> PostgresServer:
+    server = PostgresServer.find(fsync=True)
+    if server is None:
         report_not_run("no PostgreSQL: set GNL_TEST_POSTGRES_URL, or install the server's programs")
-    assert programs is not None
-    server = Server(programs)
     server.start()
     return server
 
@@ -172,7 +67,7 @@ def server_url() -> Iterator[str]:
 
 
 @pytest.fixture
-def own_server() -> Iterator[Server]:
+def own_server() -> Iterator[PostgresServer]:
     """A private server that the test may kill."""
     server = new_server()
     try:

@@ -51,10 +51,13 @@ def pooler(own_server: Any, not_run: Callable[[str], None]) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    users = own_server.write("users.txt", '"gnl" ""\n')
-    text = SETTINGS.format(server=own_server.port, port=port, users=users)
-    settings = own_server.write("pooler.ini", text)
-    process = own_server.launch([program, "-q", settings])
+    users = own_server.folder / "users.txt"
+    users.write_text('"gnl" ""\n')
+    settings = own_server.folder / "pooler.ini"
+    settings.write_text(SETTINGS.format(server=own_server.port, port=port, users=users))
+    for file in (users, settings):
+        file.chmod(0o644)  # the pooler runs as the server's user
+    process = own_server.launch(program, "-q", str(settings))
     try:
         asyncio.run(reachable(port))
         yield f"postgresql://gnl@127.0.0.1:{port}/postgres"

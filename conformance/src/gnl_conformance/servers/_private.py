@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Protocol, TypedDict
+from typing import IO, Protocol, TypedDict
 
 START_LIMIT = 30.0
 STOP_LIMIT = 10.0
@@ -88,23 +88,37 @@ class PrivateServer(abc.ABC):
 
     def start(self) -> None:
         """Start it, and wait until it answers. Raises `RuntimeError` with the end of its log."""
-        if self._watcher is None:
-            self.folder = Path(tempfile.mkdtemp(prefix="gnl-server-"))
-            self._watcher = watch(self.folder)
-            if os.geteuid() == 0:
-                shutil.chown(self.folder, self.account)
-            self.create()
-        with self.log.open("ab") as log:
-            self._process = subprocess.Popen(  # noqa: S603 - an installed server
-                self.command(), stdout=log, stderr=log, cwd=self.folder, **self._identity()
-            )
-        self._say(f"{self._process.pid}")
+        was_there = self._watcher is not None
+        if not was_there:
+            self._prepare()
+        self._launch()
         deadline = time.monotonic() + START_LIMIT
         while not self.answers():
-            if self._process.poll() is not None or time.monotonic() > deadline:
+            ended = self._process is None or self._process.poll() is not None
+            if (ended and not was_there) or time.monotonic() > deadline:
                 self.kill()
                 raise RuntimeError(f"the server did not start:\n{self.log.read_text()[-2_000:]}")
             time.sleep(0.02)
+            if ended:  # the last children of a killed server still hold its data for a moment
+                self._launch()
+
+    def _prepare(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="gnl-server-"))
+        self._watcher = watch(self.folder)
+        if os.geteuid() == 0:
+            shutil.chown(self.folder, self.account)
+        self.create()
+
+    def _launch(self) -> None:
+        with self.log.open("ab") as log:
+            self._process = self.launch(*self.command(), output=log)
+        self._say(f"{self._process.pid}")
+
+    def launch(self, *command: str, output: IO[bytes] | None = None) -> subprocess.Popen[bytes]:
+        """Start a program as the server's user, in its folder. Not ended by `stop`."""
+        return subprocess.Popen(  # noqa: S603 - an installed program
+            command, stdout=output, stderr=output, cwd=self.folder, **self._identity()
+        )
 
     @property
     def log(self) -> Path:
