@@ -15,7 +15,7 @@ PROCESS_TIER = [mutant for mutant in all_mutants() if mutant.tier is Tier.PROCES
 def messages(mutant: Mutant, seed: int = 0) -> list[str]:
     """What the cases of the mutant's rule say; a traceback is no such message."""
     harness = mutant.harness()
-    harness.seconds, harness.seed = 5.0, seed
+    harness.seconds, harness.seeds = 5.0, range(seed, seed + 1)
     cases = chosen([mutant.tier.value], [mutant.rule])
     grades = [grade(harness, case) for case in cases]
     return [one.why.split("\n")[0] for one in grades if one.outcome == "failed"]

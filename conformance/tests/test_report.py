@@ -79,7 +79,7 @@ def test_the_report_names_everything_that_was_graded(tmp_path: Path) -> None:
     assert {"kit", "versions", "python", "platform", "capabilities", "seeds"} <= set(found)
     assert len(found["cases"]) == len(CASES)
     assert set(found["cases"][0]) == {
-        "rule", "promise", "case", "tier", "outcome", "why", "seconds", "seed"
+        "rule", "promise", "case", "tier", "outcome", "why", "seconds", "seeds", "seed"
     }  # fmt: skip
 
 

@@ -20,7 +20,10 @@ Body: TypeAlias = "Callable[[Trial], Awaitable[None]]"
 
 
 class Tier(Enum):
-    """How a case looks for the break: by example, or under real processes that are killed."""
+    """How a case looks for the break.
+
+    By examples; in scripts that the reference plays as well; under real processes that are killed.
+    """
 
     CASES = "cases"
     MODEL = "model"

@@ -8,11 +8,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gnl_conformance import report as reports
-from gnl_conformance._case import Tier, chosen
+from gnl_conformance._choice import (
+    REQUIRE_HELP,
+    RULES_HELP,
+    SECONDS_HELP,
+    SEEDS_HELP,
+    TIER_HELP,
+    Choice,
+    more_to_repeat,
+    read_choice,
+    required,
+)
 from gnl_conformance._grade import Grade, Result, grade
 from gnl_conformance._harness import StoreConformance
 from gnl_conformance._load import load_harness
-from gnl_conformance._rules import RULES
 
 _SIGNS = {
     Result.PASSED.value: "ok",
@@ -26,12 +35,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Grade a store; the exit code is 0 for CONFORMS and PARTIAL, 1 for FAIL, 2 for misuse."""
     asked = _parser().parse_args(arguments)
     try:
+        choice = read_choice(asked.tier, asked.rules, asked.seeds, asked.seconds)
         harness = load_harness(asked.harness)
-        grades = _grade_all(harness, asked)
     except ValueError as error:
         print(f"gnl-conformance: {error}", file=sys.stderr)
         return 2
-    found = reports.weigh(harness, grades)
+    grades = _grade_all(harness, choice, asked)
+    found = reports.weigh(harness, grades, required=required(asked_for=asked.require))
     print(found.line)
     if asked.json:
         reports.write(asked.json, [found])
@@ -39,45 +49,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="gnl-conformance", description=__doc__)
+    # No abbreviations: `--seed 7` would be read as `--seeds 7`, which is something else.
+    parser = argparse.ArgumentParser(
+        prog="gnl-conformance", description=__doc__, allow_abbrev=False
+    )
     parser.add_argument("harness", help="path/to/file.py:Class, a subclass of StoreConformance")
+    parser.add_argument("--tier", metavar="TIERS", help=TIER_HELP)
+    parser.add_argument("--rules", metavar="RULES", help=RULES_HELP)
+    parser.add_argument("--seeds", metavar="SEEDS", help=SEEDS_HELP)
+    parser.add_argument("--seconds", type=float, help=SECONDS_HELP)
+    parser.add_argument("--require", action="store_true", help=REQUIRE_HELP)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the report")
-    parser.add_argument("--tier", default="", help="tiers to run, e.g. cases,process")
-    parser.add_argument("--rules", default="", help="rules or families, e.g. lease,list.ends")
-    parser.add_argument("--seconds", type=float, help="how long the process tier runs")
-    parser.add_argument("--seed", type=int, help="seed of the process tier")
     parser.add_argument("--quiet", action="store_true", help="show only what did not pass")
     return parser
 
 
-def _names(text: str, known: set[str], what: str) -> list[str]:
-    names = [name for name in text.split(",") if name]
-    unknown = sorted(set(names) - known)
-    if unknown:
-        raise ValueError(f"no such {what}: {', '.join(unknown)}")
-    return names
-
-
-def _grade_all(harness: type[StoreConformance], asked: argparse.Namespace) -> list[Grade]:
-    tiers = _names(asked.tier, {tier.value for tier in Tier}, "tier")
-    families = {rule.family for rule in RULES.values()}
-    rules = _names(asked.rules, {*RULES, *families}, "rule or family")
+def _grade_all(
+    harness: type[StoreConformance], choice: Choice, asked: argparse.Namespace
+) -> list[Grade]:
     again = f"python -m gnl_conformance {asked.harness}"
     grades = []
-    for case in chosen(tiers, rules):
+    for case in choice.cases:
         store = harness()
-        _configure(store, asked)
-        found = grade(store, case, again=f"{again} --rules {case.rule.id}")
+        choice.configure(store)
+        this = f" --tier {case.tier.value} --rules {case.rule.id}"
+        found = grade(store, case, again=again + this + more_to_repeat(store, case, "--"))
         grades.append(found)
         _show(found, quiet=asked.quiet)
     return grades
-
-
-def _configure(harness: StoreConformance, asked: argparse.Namespace) -> None:
-    for option in ("seconds", "seed"):
-        value = getattr(asked, option)
-        if value is not None:
-            setattr(harness, option, value)
 
 
 def _show(found: Grade, *, quiet: bool) -> None:

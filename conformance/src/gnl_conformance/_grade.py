@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
-from gnl_conformance._case import Case
+from gnl_conformance._case import Case, Tier
+from gnl_conformance._choice import seeds_text
 from gnl_conformance._harness import StoreConformance
 from gnl_conformance._trial import Trial
 from gnl_conformance._violation import NotApplicable, NotRun, Violation
@@ -39,7 +40,10 @@ class Grade:
     outcome: str
     why: str
     seconds: float
+    seeds: str = ""
+    """Which seeds were tried, as ``--seeds`` takes them; empty for examples."""
     seed: int | None = None
+    """The one that showed the break."""
 
     def as_dict(self) -> dict[str, object]:
         """Plain values, for JSON."""
@@ -52,8 +56,10 @@ def grade(harness: StoreConformance, case: Case, *, again: str | None = None) ->
     result, why, seed = _judge(harness, case, again)
     seconds = round(time.perf_counter() - began, 3)
     rule = case.rule
+    tier = case.tier
+    seeds = "" if tier is Tier.CASES else seeds_text(harness.seeds)
     return Grade(
-        rule.id, rule.promise, case.name, case.tier.value, result.value, why, seconds, seed
+        rule.id, rule.promise, case.name, tier.value, result.value, why, seconds, seeds, seed
     )
 
 

@@ -53,8 +53,8 @@ class StoreConformance:
     """True for a database that lets one open transaction write at a time."""
     seconds: float = 10.0
     """How long the process tier torments the store."""
-    seed: int | None = None
-    """Seed of the process tier; None draws one, which the report names."""
+    seeds: range = range(20)
+    """What the model and world tiers try; the first one makes the choices of the process tier."""
 
     def connect(self, space: str) -> AbstractAsyncContextManager[Store]:
         """Open the store; the same space is the same data, from any process."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import cast
@@ -10,7 +9,8 @@ from typing import cast
 import pytest
 
 from gnl_conformance import report as reports
-from gnl_conformance._case import Case, Tier, chosen
+from gnl_conformance._case import Case
+from gnl_conformance._choice import Choice, more_to_repeat, read_choice, required
 from gnl_conformance._grade import STANDS, Grade, Result, grade, stands
 from gnl_conformance._harness import StoreConformance, check_declarations
 
@@ -26,13 +26,17 @@ def generate_tests(metafunc: pytest.Metafunc) -> None:
     if not (isinstance(harness, type) and issubclass(harness, StoreConformance)):
         return
     check_declarations(harness)
-    tiers = [tier for tier in (metafunc.config.getoption("gnl_tier") or "").split(",") if tier]
-    unknown = set(tiers) - {tier.value for tier in Tier}
-    if unknown:
-        raise pytest.UsageError(f"--gnl-tier: no such tier: {', '.join(sorted(unknown))}")
     used = metafunc.config.stash.setdefault(_HARNESSES, {})
     used[_name(harness)] = harness
-    metafunc.parametrize("gnl_case", list(_params(harness, chosen(tiers))))
+    metafunc.parametrize("gnl_case", list(_params(harness, _choice(metafunc.config).cases)))
+
+
+def _choice(config: pytest.Config) -> Choice:
+    options = ("gnl_tier", "gnl_rules", "gnl_seeds", "gnl_seconds")
+    try:
+        return read_choice(*[config.getoption(option) for option in options])
+    except ValueError as error:
+        raise pytest.UsageError(f"options of the conformance kit: {error}") from None
 
 
 def _params(harness: type[StoreConformance], cases: Iterable[Case]) -> Iterator[object]:
@@ -51,22 +55,16 @@ def grade_in_pytest(harness: StoreConformance, what: object, request: object) ->
         _check_deviation(type(harness), what)
         return
     case = cast("Case", what)
-    _configure(harness, asked.config)
-    result = grade(harness, case, again=f"pytest '{asked.node.nodeid}'")
+    _choice(asked.config).configure(harness)
+    again = f"pytest '{asked.node.nodeid}'{more_to_repeat(harness, case, '--gnl-')}"
+    result = grade(harness, case, again=again)
     _SEEN.setdefault(type(harness), []).append(result)
     asked.node.user_properties.append((_KEY, [_name(type(harness)), result.as_dict()]))
     _tell(result, required=_required(asked.config))
 
 
-def _configure(harness: StoreConformance, config: pytest.Config) -> None:
-    for option in ("seconds", "seed"):
-        value = config.getoption(f"gnl_{option}")
-        if value is not None:
-            setattr(harness, option, value)
-
-
 def _required(config: pytest.Config) -> bool:
-    return bool(config.getoption("gnl_require") or os.environ.get("GNL_REQUIRE"))
+    return required(asked_for=bool(config.getoption("gnl_require")))
 
 
 def _tell(result: Grade, *, required: bool) -> None:
@@ -105,8 +103,10 @@ def _name(harness: type[StoreConformance]) -> str:
 
 def summarise(terminal: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Tell the verdict of each store in one line, and write the report."""
+    if config.getoption("collectonly"):
+        return
     found = [
-        reports.weigh(harness, _COLLECTED.get(name, ()))
+        reports.weigh(harness, _COLLECTED.get(name, ()), required=_required(config))
         for name, harness in config.stash.get(_HARNESSES, {}).items()
     ]
     for one in found:

@@ -60,7 +60,7 @@ class Report:
             "capabilities": capabilities,
             "deviations": dict(self.harness.deviations),
             "cases": [grade.as_dict() for grade in self.grades],
-            "seeds": sorted({one.seed for one in self.grades if one.seed is not None}),
+            "seeds": sorted({one.seeds for one in self.grades if one.seeds}),
         }
 
 
@@ -69,19 +69,31 @@ def weigh(
     grades: Sequence[Grade],
     *,
     expected: Collection[Case] | None = None,
+    required: bool = False,
 ) -> Report:
-    """Weigh the grades of one harness against all cases that there are."""
-    verdict, why = judge(harness, grades, all_cases() if expected is None else expected)
+    """Weigh the grades of one harness against all cases that there are.
+
+    With `required`, a case that could not be run is a failure.
+    """
+    cases = all_cases() if expected is None else expected
+    verdict, why = judge(harness, grades, cases, required=required)
     return Report(harness, tuple(grades), verdict, why)
 
 
 def judge(
-    harness: type[StoreConformance], grades: Sequence[Grade], expected: Collection[Case]
+    harness: type[StoreConformance],
+    grades: Sequence[Grade],
+    expected: Collection[Case],
+    *,
+    required: bool = False,
 ) -> tuple[str, str]:
     """The verdict and the reason for it."""
     broken = _rules_of(grades, _BROKEN)
     if broken:
         return FAIL, f"broken: {', '.join(broken)}"
+    not_run = _rules_of(grades, {Result.NOT_RUN.value})
+    if required and not_run:
+        return FAIL, f"required, but not run: {', '.join(not_run)}"
     if not any(grade.outcome in _GRADED for grade in grades):
         return FAIL, "no case was graded"
     untrue = [why for rule in harness.deviations if (why := _untrue(harness, rule, grades))]

@@ -14,15 +14,16 @@ import pytest
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the kit's options."""
     group = parser.getgroup("gnl", "conformance of gnl stores")
-    group.addoption("--gnl-report", metavar="FILE", help="write the verdicts as JSON")
-    group.addoption("--gnl-tier", metavar="TIERS", help="run these tiers only, e.g. cases,process")
+    group.addoption("--gnl-tier", metavar="TIERS", help="tiers to run, e.g. cases,process")
+    group.addoption("--gnl-rules", metavar="RULES", help="rules or families, e.g. lease,list.ends")
+    group.addoption("--gnl-seeds", metavar="SEEDS", help="how many seeds, or which: 200, or 40-59")
     group.addoption("--gnl-seconds", type=float, help="how long the process tier runs")
-    group.addoption("--gnl-seed", type=int, help="seed of the process tier")
     group.addoption(
         "--gnl-require",
         action="store_true",
-        help="a store that cannot be reached is a failure (so does GNL_REQUIRE in the environment)",
+        help="a tier or server that cannot run is a failure (so does GNL_REQUIRE being set)",
     )
+    group.addoption("--gnl-report", metavar="FILE", help="write the verdicts as JSON")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -15,12 +15,12 @@ from gnl_conformance.process.driver import Storm, run_storm
 from gnl_core.spi import Capability
 
 _NEEDS = [Capability.MULTI_PROCESS]
-_STORMS: dict[tuple[type[StoreConformance], float, int | None], Storm] = {}
+_STORMS: dict[tuple[type[StoreConformance], float, int], Storm] = {}
 
 
 async def storm_of(harness: StoreConformance) -> Storm:
     """The one storm that all properties judge; its first asker has to wait for it."""
-    key = type(harness), harness.seconds, harness.seed
+    key = type(harness), harness.seconds, harness.seeds.start
     if key not in _STORMS:
         _STORMS[key] = await run_storm(harness, f"gnl{uuid.uuid4().hex[:12]}")
     return _STORMS[key]

@@ -32,7 +32,7 @@ class Storm:
 
 async def run_storm(harness: StoreConformance, space: str) -> Storm:
     """Torment the store for `harness.seconds` (a third of it is calm)."""
-    seed = random.SystemRandom().randrange(2**32) if harness.seed is None else harness.seed
+    seed = harness.seeds.start
     with tempfile.TemporaryDirectory(prefix="gnl-storm-") as folder:
         driver = _Driver(harness, space, Path(folder), seed)
         try:
