@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from gnl_core.backoff import Backoff, next_delay
@@ -49,6 +48,7 @@ class JobsBoundary:
         worker: str,
         max_attempts: int,
         backoff: Backoff,
+        random: Callable[[], float],
     ) -> None:
         self._jobs = store.jobs
         self._handlers = {type_: (h, blocks(h)) for type_, h in handlers.items()}
@@ -57,6 +57,7 @@ class JobsBoundary:
         self._worker = worker
         self._max_attempts = max_attempts
         self._backoff = backoff
+        self._random = random
 
     async def claim(self, limit: int) -> Taken[Grant]:
         claimed = await self._jobs.claim(
@@ -92,9 +93,8 @@ class JobsBoundary:
             return Dead(describe(error))
         if isinstance(error, Retry):
             return RetryVerdict(error.delay, describe(error))
-        return RetryVerdict(
-            next_delay(self._backoff, grant.attempt, random.random), describe(error)
-        )
+        delay = next_delay(self._backoff, grant.attempt, self._random)
+        return RetryVerdict(delay, describe(error))
 
     def given_back(self, grant: Grant) -> Verdict:
         return Release()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Final
 
 from gnl_core.errors import StoreError
@@ -22,10 +21,17 @@ _logger = logging.getLogger("gnl.worker")
 class Pruner:
     """Prunes done and canceled jobs about once a minute; dead letters stay."""
 
-    def __init__(self, store: Store, older_than: Duration | None, keep: int | None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        older_than: Duration | None,
+        keep: int | None,
+        random: Callable[[], float],
+    ) -> None:
         self._store = store
         self._older_than = older_than
         self._keep = keep
+        self._random = random
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -50,7 +56,7 @@ class Pruner:
             except Exception:
                 _logger.exception("could not prune finished jobs")
                 more = False
-            await asyncio.sleep(0.1 if more else PERIOD * (0.75 + random.random() / 2))  # noqa: S311
+            await asyncio.sleep(0.1 if more else PERIOD * (0.75 + self._random() / 2))
 
     async def _prune(self) -> int:
         return await self._store.jobs.prune(

@@ -11,7 +11,7 @@ import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Self
+from typing import ClassVar, Self
 
 from gnl_core._durations import Seconds, to_duration
 from gnl_core._shown import shown
@@ -22,7 +22,14 @@ from gnl_core.queue._handlers import Handler, check_handlers
 from gnl_core.queue._job import check_count
 from gnl_core.queue._jobs_boundary import JobsBoundary
 from gnl_core.queue._pruner import Pruner
-from gnl_core.runtime import Engine, EngineOptions, OnRevoke, on_stop_signals
+from gnl_core.runtime import (
+    MACHINE,
+    Engine,
+    EngineOptions,
+    Machine,
+    OnRevoke,
+    on_stop_signals,
+)
 from gnl_core.spi import SECOND, Grant, Verdict
 from gnl_core.storage import Storage
 
@@ -58,6 +65,8 @@ class Worker:
 
     Raises `InvalidInput` for any option that makes no sense, before anything is done.
     """
+
+    _machine: ClassVar[Machine] = MACHINE
 
     def __init__(
         self,
@@ -105,6 +114,7 @@ class Worker:
             storage.work,
             None if prune_after is None else to_duration(prune_after, "prune_after"),
             check_count(prune_keep, "prune_keep", least=0),
+            self._machine.random,
         )
         self.name = _own_name() if name is None else check_name(name, "name")
         self._engine: Engine[Grant, Verdict] | None = None
@@ -167,9 +177,15 @@ class Worker:
             worker=self.name,
             max_attempts=self._max_attempts,
             backoff=self._backoff,
+            random=self._machine.random,
         )
         self._engine = engine = Engine(
-            boundary, self._storage.work, self._options, name="gnl-worker", logger=_logger
+            boundary,
+            self._storage.work,
+            self._options,
+            name="gnl-worker",
+            logger=_logger,
+            machine=self._machine,
         )
         self._idle.clear()
         if self._stop_asked:

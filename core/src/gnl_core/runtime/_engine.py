@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import random
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from typing import Final, Generic
@@ -14,8 +13,8 @@ from gnl_core.errors import RevokedWhy
 from gnl_core.runtime._boundary import Boundary, GrantT, Settled, VerdictT
 from gnl_core.runtime._execution import Execution
 from gnl_core.runtime._keeper import LeaseKeeper
-from gnl_core.runtime._keeper_thread import KeeperThread
 from gnl_core.runtime._listener import listen
+from gnl_core.runtime._machine import MACHINE, Machine
 from gnl_core.runtime._options import EngineOptions, trouble_wait
 from gnl_core.runtime._poller import Poller
 from gnl_core.runtime._runner import Runner
@@ -44,12 +43,12 @@ class Engine(Generic[GrantT, VerdictT]):
         *,
         name: str,
         logger: logging.Logger,
-        random: Callable[[], float] = random.random,
+        machine: Machine = MACHINE,
     ) -> None:
         self._boundary = boundary
         self._store = store
         self._options = options
-        self._random = random
+        self._machine = machine
         self._name = name
         self._logger = logger
         self._loop = asyncio.get_running_loop()
@@ -62,13 +61,17 @@ class Engine(Generic[GrantT, VerdictT]):
         """Handlers that had not ended when the engine gave their work back."""
 
         self._settler = Settler(
-            boundary, settled=self._count, pause=trouble_wait(options, random), logger=logger
+            boundary,
+            settled=self._count,
+            pause=trouble_wait(options, machine.random),
+            logger=logger,
         )
         self._keeper = LeaseKeeper(
             boundary,
             store.sibling,
             ttl=options.ttl,
             interrupt=self._interrupt_soon,
+            clock=machine.clock,
             logger=logger,
         )
         self._runner = Runner(
@@ -90,7 +93,7 @@ class Engine(Generic[GrantT, VerdictT]):
             keeper=self._keeper,
             runner=self._runner,
             logger=logger,
-            random=random,
+            random=machine.random,
         )
 
     async def run(self) -> None:
@@ -113,7 +116,7 @@ class Engine(Generic[GrantT, VerdictT]):
 
     async def _work(self, poll: Callable[[], Coroutine[None, None, None]]) -> None:
         self._owner = asyncio.current_task()
-        keeper = KeeperThread(self._keeper.run, f"{self._name}-leases")
+        keeper = self._machine.aside(self._keeper.run, f"{self._name}-leases")
         async with AsyncExitStack() as stack:
             stack.push_async_callback(keeper.stop, STORE_ANSWERS_WITHIN)
             await keeper.start()
@@ -123,7 +126,7 @@ class Engine(Generic[GrantT, VerdictT]):
             settling = self._help(self._settler.run(), "settler")
             polling = self._help(poll(), "poll")
             if Capability.WAKE_UPS in self._store.capabilities:
-                pause = trouble_wait(self._options, self._random)
+                pause = trouble_wait(self._options, self._machine.random)
                 self._help(listen(self._store, self._poller.look, pause, self._logger), "listener")
             try:
                 stopped = self._help(_end_of_event(self._stopped), "stop")

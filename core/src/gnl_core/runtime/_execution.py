@@ -29,7 +29,7 @@ class Execution(Generic[GrantT]):
         self.signal = Signal(loop)
         self.missed = 0  # renewals without an answer, in a row
         self.lost = False  # the lease, also if the handler was revoked for another cause before
-        self.revoked_at: float | None = None  # by the keeper's loop
+        self.revoked_at: float | None = None  # by the keeper's clock
         self.warned = False
         self.task: asyncio.Task[object] | None = None  # while an `async def` handler runs in it
         self.interrupted = False

@@ -38,12 +38,14 @@ class LeaseKeeper(Generic[GrantT, VerdictT]):
         ttl: float,
         interrupt: Callable[[Execution[GrantT]], None],
         logger: logging.Logger,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._boundary = boundary
         self._open_store = open_store
         self._ttl = ttl
         self._interrupt = interrupt
         self._logger = logger
+        self._clock = clock
         self._held: dict[Execution[GrantT], None] = {}
         self._limits: dict[Execution[GrantT], float] = {}
         self._watch_at: float | None = None
@@ -65,7 +67,7 @@ class LeaseKeeper(Generic[GrantT, VerdictT]):
     def limit(self, execution: Execution[GrantT], seconds: float) -> None:
         """Revoke `execution` with TIMEOUT in `seconds`, unless it has ended by then."""
         assert self._loop is not None, "the keeper runs while handlers do"
-        ends_at = self._limits[execution] = time.monotonic() + seconds
+        ends_at = self._limits[execution] = self._clock() + seconds
         # Waking the keeper's thread for every handler would cost more than a small handler.
         if self._watch_at is None or ends_at < self._watch_at:
             self._loop.call_soon_threadsafe(self._watch)
@@ -85,7 +87,7 @@ class LeaseKeeper(Generic[GrantT, VerdictT]):
         if why is RevokedWhy.LEASE_LOST:
             execution.lost = True
         if execution.signal._revoke(ExecutionRevokedError(why)):
-            execution.revoked_at = time.monotonic()
+            execution.revoked_at = self._clock()
             self._interrupt(execution)
 
     async def run(self) -> None:
@@ -170,7 +172,7 @@ class LeaseKeeper(Generic[GrantT, VerdictT]):
         assert self._loop is not None, "the keeper runs while handlers do"
         # Before the look, so that a limit set during it asks for another one.
         self._watch_at = None
-        now, ahead = time.monotonic(), []
+        now, ahead = self._clock(), []
         for execution, ends_at in list(self._limits.items()):
             if ends_at > now:
                 ahead.append(ends_at)
@@ -181,7 +183,7 @@ class LeaseKeeper(Generic[GrantT, VerdictT]):
             self._loop.call_later(self._watch_at - now, self._watch)
 
     def _warn_about_lingering(self) -> None:
-        now = time.monotonic()
+        now = self._clock()
         for execution in list(self._held):
             revoked_at = execution.revoked_at
             if revoked_at is not None and not execution.warned and now - revoked_at >= self._ttl:
