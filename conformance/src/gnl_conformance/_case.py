@@ -22,11 +22,13 @@ Body: TypeAlias = "Callable[[Trial], Awaitable[None]]"
 class Tier(Enum):
     """How a case looks for the break.
 
-    By examples; in scripts that the reference plays as well; under real processes that are killed.
+    By examples; in scripts that the reference plays as well; in simulated worlds with a clock,
+    a network and crashes of their own; under real processes that are killed.
     """
 
     CASES = "cases"
     MODEL = "model"
+    WORLD = "world"
     PROCESS = "process"
 
 
