@@ -6,11 +6,10 @@ import asyncio
 import random
 import tempfile
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from gnl_conformance import _entries as entries
 from gnl_conformance._harness import StoreConformance, owns_its_server, where
 from gnl_conformance.history import History, Writer, read
 from gnl_conformance.process.actors import Actor
@@ -139,25 +138,15 @@ class _Driver:
     async def _write_down_the_end(self, store: Store) -> None:
         writer = Writer(self.folder / "driver.jsonl", "driver")
         number = writer.began("final", {})
-        jobs: list[Mapping[str, Any]] = []
+        records: list[JobRecord] = []
         position: str | None = None
         while True:
             page = await store.jobs.page(EveryLane(), position, 500)
-            jobs += [_shown(record) for record in page.items]
+            records += page.items
             position = page.position
             if position is None:
                 break
-        writer.ended(number, {"jobs": jobs})
+        writer.ended(number, entries.final(records))
 
     def _note(self, text: str) -> None:
         self.notes.append(f"[{time.monotonic():.6f}] {text}")
-
-
-def _shown(record: JobRecord) -> Mapping[str, Any]:
-    return {
-        "org": record.org_id,
-        "id": record.id,
-        "seq": record.seq,
-        "state": record.state.value,
-        "attempts": record.attempts,
-    }

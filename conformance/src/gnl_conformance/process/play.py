@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from gnl_conformance import _entries as entries
 from gnl_conformance.history import Writer
 from gnl_core.spi import (
     SECOND,
-    Added,
     Dead,
     Done,
     EveryLane,
@@ -80,8 +80,9 @@ async def produce(player: Player) -> None:
     added: list[NewJob] = []
     while not player.told(QUIET):
         jobs = _new_jobs(player)
-        asked = {"jobs": [[job.org_id, job.id] for job in jobs]}
-        answer = await player.call("add", asked, player.store.jobs.add(jobs), _added)
+        answer = await player.call(
+            "add", entries.adding(jobs), player.store.jobs.add(jobs), entries.added
+        )
         if answer is not None:
             added += jobs
         if added and player.rng.random() < 0.3:
@@ -102,16 +103,9 @@ def _new_jobs(player: Player) -> list[NewJob]:
     return list({(job.org_id, job.id): job for job in jobs}.values())
 
 
-def _added(answer: object) -> Mapping[str, Any]:
-    if isinstance(answer, Added):
-        return {"created": [known is None for known in answer.known]}
-    return {"refused": str(answer)}
-
-
 async def _cancel(player: Player, org_id: str | None, id: str) -> None:
-    asked = {"org": org_id, "id": id}
     ask = player.store.jobs.cancel(org_id, id)
-    await player.call("cancel", asked, ask, lambda found: {"found": found and found.value})
+    await player.call("cancel", entries.one_job(org_id, id), ask, entries.found)
 
 
 async def oversleep(player: Player) -> None:
@@ -124,9 +118,7 @@ async def work(player: Player, late: float = 0.05) -> None:
     while not player.told(STOP):
         limit = player.rng.randint(1, 5)
         ask = player.store.jobs.claim(TYPES, limit, TTL, player.who, max_attempts=MAX_ATTEMPTS)
-        claimed = await player.call(
-            "claim", {"limit": limit}, ask, lambda c: {"grants": [_shown(g) for g in c.grants]}
-        )
+        claimed = await player.call("claim", {"limit": limit}, ask, entries.claimed)
         if claimed is None or not claimed.grants:
             await player.pause(0.05)
             continue
@@ -138,11 +130,8 @@ async def _hold(player: Player, grants: tuple[Grant, ...], late: float) -> None:
     await player.pause(0.06)
     if player.rng.random() < 0.3:
         holds = [grant.hold for grant in grants]
-        asked = {"holds": [[hold.seq, hold.token, "extension"] for hold in holds]}
         ask = player.store.jobs.extend(holds, TTL)
-        await player.call(
-            "extend", asked, ask, lambda e: {"answers": [[x.state.value, x.expires_at] for x in e]}
-        )
+        await player.call("extend", entries.extending(holds), ask, entries.extended)
     if player.rng.random() < 0.15 and not player.told(QUIET):
         await _cancel(player, grants[0].org_id, grants[0].id)
     if player.rng.random() < late and not player.told(QUIET):
@@ -151,15 +140,9 @@ async def _hold(player: Player, grants: tuple[Grant, ...], late: float) -> None:
 
 
 async def _settle(player: Player, grants: tuple[Grant, ...]) -> None:
-    ends = [(grant, _verdict(player, grant)) for grant in grants]
-    asked = {"holds": [[g.seq, g.token, type(v).__name__.lower()] for g, v in ends]}
-    ask = player.store.jobs.settle([Outcome(grant.hold, verdict) for grant, verdict in ends])
-    await player.call(
-        "settle",
-        asked,
-        ask,
-        lambda s: {"answers": [[x.state and x.state.value, None] for x in s]},
-    )
+    ends = [Outcome(grant.hold, _verdict(player, grant)) for grant in grants]
+    ask = player.store.jobs.settle(ends)
+    await player.call("settle", entries.settling(ends), ask, entries.settled)
 
 
 def _verdict(player: Player, grant: Grant) -> Verdict:
@@ -173,37 +156,18 @@ def _verdict(player: Player, grant: Grant) -> Verdict:
     return Dead("broken")
 
 
-def _shown(grant: Grant) -> Mapping[str, Any]:
-    return {
-        "org": grant.org_id,
-        "id": grant.id,
-        "seq": grant.seq,
-        "token": grant.token,
-        "attempt": grant.attempt,
-        "budget": grant.max_attempts,
-        "granted_at": grant.granted_at,
-        "expires_at": grant.expires_at,
-        "reclaimed": grant.reclaimed,
-    }
-
-
 async def browse(player: Player) -> None:
     """List every job, page by page, again and again."""
     while not player.told(STOP):
         listing, position = f"{player.who} {player.rng.random()}", None
         while True:
             ask = player.store.jobs.page(EveryLane(), position, 60)
-            page = await player.call("page", {"listing": listing}, ask, _paged)
+            page = await player.call("page", {"listing": listing}, ask, entries.paged)
             position = page.position if page else None
             if position is None or player.told(STOP):
                 break
             await player.pause(0.02)
         await player.pause(0.3)
-
-
-def _paged(page: Any) -> Mapping[str, Any]:
-    items = [[record.org_id, record.id] for record in page.items]
-    return {"items": items, "more": page.position is not None}
 
 
 ROLES: dict[str, Callable[[Player], Awaitable[None]]] = {
