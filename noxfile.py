@@ -13,6 +13,8 @@ ROOT = Path(__file__).parent
 WHEELS = ROOT / "build" / "wheels"
 SERVERS = {"gnl-store-postgres": "postgres"}
 """Stores that need a server to run a job, and which server the kit shall start."""
+EXAMPLE = "examples/store_on_files"
+"""The package of the page "Write a store": installed for its tests, not built."""
 
 nox.needs_version = ">=2024.10.9"
 nox.options.sessions = ["lint", "types", "docs", "wheels", "tests"]
@@ -35,7 +37,8 @@ def _distributions() -> list[str]:
 def _editable() -> list[str]:
     """What installs every distribution from this checkout, the kit with all that it can use."""
     extras = {"conformance": "[pytest,model]"}
-    return [p for f in _distributions() for p in ("-e", f"./{f}{extras.get(f, '')}")]
+    folders = [f"./{f}{extras.get(f, '')}" for f in _distributions()]
+    return [part for folder in [*folders, f"./{EXAMPLE}"] for part in ("-e", folder)]
 
 
 def _install_all(session: nox.Session, *groups: str) -> None:

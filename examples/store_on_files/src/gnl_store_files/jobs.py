@@ -106,7 +106,7 @@ class FileJobs:
 
     async def lanes(self) -> tuple[Lane, ...]:
         """See `JobStore.lanes`."""
-        return await self._decide(listing.lanes)
+        return await self._decide(lambda tables, _: listing.lanes(tables))
 
     async def prune(
         self,

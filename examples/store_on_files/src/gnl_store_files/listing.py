@@ -9,7 +9,6 @@ from contextlib import suppress
 from itertools import islice
 
 from gnl_core.spi import (
-    Instant,
     JobPage,
     JobRecord,
     JobState,
@@ -76,12 +75,12 @@ def depth(tables: Tables, org_id: str | None) -> int:
     return tables.live[org_id]
 
 
-def lanes(tables: Tables, now: Instant) -> tuple[Lane, ...]:
+def lanes(tables: Tables) -> tuple[Lane, ...]:
     """Every lane with live jobs, counted."""
     counts = {org_id: [0, 0, 0] for org_id, live in tables.live.items() if live}
     for job in tables.jobs.values():
         if job.state is JobState.WAITING:
-            counts[job.org_id][0 if job.due_at <= now else 1] += 1
+            counts[job.org_id][0 if job.ready else 1] += 1
         elif job.state is JobState.RUNNING:
             counts[job.org_id][2] += 1
     return tuple(Lane(org_id, *counts[org_id]) for org_id in _by_name(counts))
