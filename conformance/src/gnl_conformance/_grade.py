@@ -78,6 +78,8 @@ def _judge(
     except (NotApplicable, NotRun) as reason:
         kind = Result.NOT_RUN if isinstance(reason, NotRun) else Result.NOT_APPLICABLE
         return kind, str(reason), None
+    except NotImplementedError as error:
+        return Result.ERROR, _not_written(error), None
     except Exception as error:
         return Result.ERROR, f"{_last_words(error)}\nrun again: {again}", None
     return Result.PASSED, "", None
@@ -96,6 +98,13 @@ async def _run(harness: StoreConformance, case: Case) -> None:
             await case.body(trial)
     except TimeoutError as error:
         raise RuntimeError(f"a wait ended, or the case ran over {case.time_limit} s") from error
+
+
+def _not_written(error: NotImplementedError) -> str:
+    """One line instead of a traceback: stores are written step by step."""
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    said = f": {error}" if str(error) else ""
+    return f"not written yet: `{where.name}` in {where.filename}:{where.lineno}{said}"
 
 
 def _last_words(error: BaseException) -> str:

@@ -48,8 +48,9 @@ class RecordedJobs:
         connection: object | None = None,
     ) -> Added | DepthRefused:
         answer = await self._jobs.add(jobs, max_depth=max_depth, connection=connection)
+        limit = "" if max_depth is None else f", {max_depth=}"
         bound = " in a transaction" if connection is not None else ""
-        self._note(f"add({_brief([(j.org_id, j.id) for j in jobs])}){bound}", answer)
+        self._note(f"add({_brief([(j.org_id, j.id) for j in jobs])}{limit}){bound}", answer)
         return answer
 
     async def claim(
@@ -101,7 +102,8 @@ class RecordedJobs:
     ) -> JobPage:
         answer = await self._jobs.page(scope, position, limit, states=states)
         shown = [(r.org_id, r.id) for r in answer.items], answer.position
-        self._note(f"page({scope}, {position!r}, {limit})", shown)
+        only = f", states={_brief(states)}" if states else ""
+        self._note(f"page({scope}, {position!r}, {limit}{only})", shown)
         return answer
 
     async def depth(self, org_id: str | None) -> int:

@@ -9,6 +9,7 @@ from gnl_conformance._harness import StoreConformance
 from gnl_conformance._trial import LONG, Trial, ids, job, jobs
 from gnl_conformance.cases._states import bring_to
 from gnl_core.spi import (
+    CLAIM_SWEEP_LIMIT,
     Capability,
     Dead,
     Done,
@@ -17,7 +18,6 @@ from gnl_core.spi import (
     OneLane,
     Retry,
     Store,
-    StoreRejected,
 )
 
 _FINISHED = (JobState.DONE, JobState.DEAD, JobState.CANCELED)
@@ -116,6 +116,18 @@ async def a_retried_job_is_delayed_as_well(t: Trial) -> None:
     t.check(claimed.next_due_in is not None, "a retry is not announced as due")
 
 
+@case("store.due")
+async def a_claim_makes_so_many_delayed_jobs_ready_and_says_there_are_more(t: Trial) -> None:
+    count = CLAIM_SWEEP_LIMIT + 5
+    await t.add(*[job(f"{n}", delay=t.tick // 10) for n in range(count)])
+    await t.age(0.2)
+    first = await t.jobs.claim(("work",), 1, LONG, "w", max_attempts=5)
+    t.equal(first.next_due_in, 0, f"until the next job is due, when {count} were due already")
+    expected = (Lane(None, CLAIM_SWEEP_LIMIT - 1, 5, 1),)
+    t.equal(await t.jobs.lanes(), expected, f"lanes after a claim found {count} jobs due")
+    t.equal(len(await t.claim(count)), count - 1, "grants of the next claim")
+
+
 @case("store.prune")
 async def finished_jobs_are_pruned_by_age(t: Trial) -> None:
     for state in JobState:
@@ -159,6 +171,17 @@ async def a_pruned_id_is_free_again(t: Trial) -> None:
     t.check(again.seq > first.seq, f"sequence number {again.seq} after a pruned {first.seq}")
     t.check(again.run_id != first.run_id, "a new job has the run id of a pruned one")
     t.equal((await t.get("x")).failures, (), "failures of the new job")
+
+
+@case("store.prune")
+async def a_number_is_not_used_again_by_a_new_handle(t: Trial) -> None:
+    await bring_to(t, JobState.DONE, "x")
+    first = await t.get("x")
+    await t.jobs.prune([JobState.DONE], keep=0)
+    async with t.handle() as other:
+        await other.jobs.add([job("y")])
+    again = await t.get("y")
+    t.check(again.seq > first.seq, f"sequence number {again.seq} after a pruned {first.seq}")
 
 
 @case("store.clock")
@@ -281,14 +304,3 @@ async def a_handle_that_heard_no_hint_finds_the_work(t: Trial) -> None:
         t.equal(await t.claim(5, on=other), (), "grants of an empty store")
         await t.add(job("x"))
         t.equal(ids(await t.claim(5, on=other)), ["x"], "grants without a hint")
-
-
-@case("store.errors")
-async def an_unknown_connection_is_rejected(t: Trial) -> None:
-    rejected = False
-    try:
-        await t.jobs.add([job("x")], connection=object())
-    except StoreRejected:
-        rejected = True
-    t.check(rejected, "a connection of an unknown kind was not rejected")
-    t.equal(await t.jobs.get(None, "x"), None, "the job of a rejected call")

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from gnl_conformance.mutants.registry import breaks
 from gnl_core.memory import MemoryStore
 from gnl_core.memory._jobs import JobTable
-from gnl_core.memory._store import MemoryJobs
+from gnl_core.memory._store import _Data
 from gnl_core.spi import (
-    Added,
+    CLAIM_SWEEP_LIMIT,
     Capability,
     Claimed,
-    DepthRefused,
     Duration,
     Instant,
     JobRecord,
     JobState,
     Lane,
-    NewJob,
     SchemaVersion,
 )
 
@@ -95,6 +93,27 @@ class RetriesAreNotAnnounced(JobTable):
             self._delayed |= retried
 
 
+@breaks("store.due", "were due already")
+class ForgetsTheRestThatIsDue(JobTable):
+    """Says when the next job falls due, and leaves out those that have."""
+
+    def _next_due_in(self, types: Collection[str], now: Instant) -> Duration | None:
+        return super()._next_due_in(types, now) or None
+
+
+@breaks("store.due", "lanes after a claim found")
+class WakesAsManyAsAreDue(JobTable):
+    """Makes all due jobs ready in one claim, however many they are."""
+
+    def _wake_delayed(self, types: Collection[str], now: Instant) -> None:
+        for _ in range(2):
+            super()._wake_delayed(types, now)
+
+    def _next_due_in(self, types: Collection[str], now: Instant) -> Duration | None:
+        found = super()._next_due_in(types, now)
+        return 0 if found is None and len(self._by_seq) > CLAIM_SWEEP_LIMIT else found
+
+
 @breaks("store.prune", "too young")
 class PruneIgnoresAge(JobTable):
     """Prunes young jobs with the old ones."""
@@ -134,6 +153,15 @@ class NumbersAreUsedAgain(JobTable):
     def _delete(self, seq: int) -> None:
         super()._delete(seq)
         self._seq = max(self._by_seq, default=0)
+
+
+@breaks("store.prune", "sequence number")
+class CountsFromWhatIsLeft(MemoryStore):
+    """Finds the last number among the jobs that are left, when it is opened."""
+
+    def _open(self, data: _Data) -> None:
+        super()._open(data)
+        data.jobs._seq = max(data.jobs._by_seq, default=0)
 
 
 @breaks("store.clock", "read by two handles in turn")
@@ -193,17 +221,3 @@ class NeverWakes(MemoryStore):
 
     async def listen(self, wake: Callable[[], None]) -> None:
         await asyncio.Event().wait()
-
-
-@breaks("store.errors", "was not rejected")
-class TakesAnyConnection(MemoryJobs):
-    """Takes whatever it is given for a connection, and does without."""
-
-    async def add(
-        self,
-        jobs: Sequence[NewJob],
-        *,
-        max_depth: int | None = None,
-        connection: object | None = None,
-    ) -> Added | DepthRefused:
-        return await super().add(jobs, max_depth=max_depth)

@@ -2,7 +2,8 @@
 
 Units: an `Instant` is microseconds since the Unix epoch on the store's clock, a `Duration`
 is microseconds. Payloads, results and errors are opaque text, free of NUL characters, that
-the store keeps and gives back unchanged.
+the store keeps and gives back unchanged. Ids, organizations, types and names of workers are
+text of 1 to 255 characters, compared byte for byte.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class JobState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """A job to add. It is due at `run_at` if given, else `delay` after the store's now."""
+    """A job to add. It is due at `run_at` if given, also in the past, else `delay` after now."""
 
     id: str
     org_id: str | None
@@ -73,6 +74,7 @@ class Added:
 class DepthRefused:
     """Nothing was written: the call would have left more live jobs than the limit.
 
+    `org_id` is one of the organizations that would have got too many, whichever.
     `depth` counts the live jobs of `org_id` before the call, `new` those the call would add.
     """
 
@@ -94,10 +96,13 @@ class Hold:
 class Grant:
     """One job, leased to the caller until `expires_at`.
 
-    `token` is new for every grant and grows, at least from grant to grant of one job.
+    `token` is new for every grant and grows, at least from grant to grant of one job, through
+    retries, releases and revivals. `run_id` is text that the store made up when it added the job,
+    unlike that of any other job of the store, and never changes.
     `attempt` counts grants since enqueuing or since the last revival, this one included;
     `max_attempts` is the job's own budget or else the claim's. `due_at` is when this attempt
-    fell due. `reclaimed` says that the attempt before ended with an expired lease.
+    fell due. `reclaimed` says that what ended the grant before was an expired lease, and nothing
+    else: not a settlement, nor a revival since.
     """
 
     seq: int
@@ -142,7 +147,10 @@ class HoldState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """Answer for one hold: CANCELED is kept as well, but its job is to be stopped."""
+    """Answer for one hold: CANCELED is kept as well, but its job is to be stopped.
+
+    `expires_at` is None for LOST.
+    """
 
     state: HoldState
     expires_at: Instant | None
@@ -157,7 +165,10 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """The attempt failed; the job is due again after `delay`."""
+    """The attempt failed; the job is due again after `delay`.
+
+    The store does not compare attempts with the budget here: who has used it up says `Dead`.
+    """
 
     delay: Duration
     error: str
@@ -213,8 +224,10 @@ class JobRecord:
     """A job as it is now.
 
     `attempts` counts grants since enqueuing or the last revival. `due_at` is meant for waiting
-    jobs, `worker` and `expires_at` for running ones, `result` for done ones. `cancel_requested`
-    is true for a running job that was canceled. `error` is the last failure's text.
+    jobs (in other states it is None or when the job was last due), `worker` and `expires_at` for
+    running ones, `result` for done ones, `finished_at` for finished ones; elsewhere these are
+    None. `cancel_requested` is true for a running job that was canceled, and for no other.
+    `error` is the last failure's text, also when the job was revived or done since.
     `failures` (oldest first, kept across revivals) is filled by `JobStore.get` only.
     """
 
@@ -240,7 +253,10 @@ class JobRecord:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One lane with live jobs: how many are ready, delayed and running."""
+    """One lane with live jobs: how many are ready, delayed and running.
+
+    A job that has fallen due counts as delayed until a claim makes it ready.
+    """
 
     org_id: str | None
     ready: int
@@ -269,6 +285,7 @@ class JobPage:
 
     `position` is the store's own text. It holds whatever fixes the listing at its first page.
     With `states` a page may be shorter than its limit, even empty, and still not be the last.
+    Without, only the last one is shorter; it may be empty.
     """
 
     items: tuple[JobRecord, ...]

@@ -2,7 +2,9 @@
 
 The total claim order
 ---------------------
-*Ready* is a job that waits and is due. Every pair of lane (``org_id``) and job type that has
+*Delayed* is a job that waits to fall due. It becomes *ready* not by the clock alone, but when a
+claim for its type finds it due. A job that is due at once (added, retried or released without
+delay, revived) is ready at once. Every pair of lane (``org_id``) and job type that has
 ready jobs has a *turn*, a stamp from one strictly growing sequence (any sequence: only its
 order counts; all stores at hand use ``max(now, last stamp + 1)``).
 
@@ -20,8 +22,8 @@ a store may also let claims wait for each other, never for an open transaction o
 
 What a store may not assume
 ---------------------------
-Sequence numbers are taken before the commit, grow in the order of taking, and have gaps: they
-say nothing about what is visible. An id, a lock or a lane seen by one statement may have
+Sequence numbers are taken before the commit, grow in the order of taking, have gaps, and are
+never used again, also not those of pruned jobs: they say nothing about what is visible. An id, a lock or a lane seen by one statement may have
 changed by the next one, so each method is one transaction, or one conditional write.
 """
 
@@ -66,8 +68,9 @@ class JobStore(Protocol):
 
         Ids in one call are distinct within an organization (the caller has seen to that). An id
         known in its organization, in any state, stays what it is and answers `Known`.
-        `max_depth` refuses the call when, for some organization in it, live jobs before plus
-        jobs it would create are more than the limit.
+        `max_depth` refuses the call when, for some organization in which it would create jobs,
+        live jobs before plus those are more than the limit. A call that creates nothing is never
+        refused.
 
         `connection` is the caller's own open transaction, in a form that the store documents:
         the jobs are committed with it and not visible before. A kind the store does not know
@@ -117,7 +120,8 @@ class JobStore(Protocol):
     async def settle(self, outcomes: Sequence[Outcome]) -> tuple[Settlement, ...]:
         """End each hold with its verdict; one answer an outcome, in order.
 
-        Each is fenced by its token; one that lost changes nothing and hinders no other.
+        Each is fenced by its token; one that lost changes nothing and hinders no other. A hold
+        that has expired but was not ended by a claim is still held.
         A job made ready takes its old place in its lane (its sequence number stays).
         """
         ...
@@ -131,9 +135,10 @@ class JobStore(Protocol):
         ...
 
     async def revive(self, org_id: str | None, id: str) -> JobState | None:
-        """Make a dead job ready again, attempts 0, history kept; answers the state it was in.
+        """Make a dead job ready again; answers the state it was in (None: unknown).
 
-        Any other state is left alone.
+        It is due now, with attempts 0; its sequence number, run and failures stay, and its
+        tokens go on growing. Any other state is left alone.
         """
         ...
 
@@ -181,6 +186,7 @@ class JobStore(Protocol):
         Jobs that finished at the same instant go by sequence number.
 
         Deletes those finished at least `older_than` ago, and those beyond the `keep` latest
-        finished of these states; a job that matches either goes. Its id is free again.
+        finished of these states; a job that matches either goes. Its id is free again. Live states
+        in `states` are passed over; without `older_than` and `keep` nothing goes.
         """
         ...

@@ -37,7 +37,10 @@ class SchemaVersion:
 class Store(Protocol):
     """One open handle on a database. Used on one event loop; safe for concurrent tasks there.
 
-    Methods raise `StoreUnavailable` and `StoreRejected`, nothing else.
+    Methods raise `StoreUnavailable` and `StoreRejected`, nothing else. While there are no tables
+    yet, all but `schema`, `upgrade`, `sibling` and `close` raise `StoreRejected`, if the store
+    needs tables at all. A task may be cancelled in the middle of a call: it has happened or not,
+    as a whole, and the handle stays usable.
     """
 
     @property
@@ -51,7 +54,11 @@ class Store(Protocol):
         ...
 
     async def now(self) -> Instant:
-        """The store's clock: one for all handles, never running back."""
+        """The store's clock: one for all handles, never running back.
+
+        An embedded store has the clock of its machine. It asks the database or the file system
+        for the time, not Python's `time`, which belongs to the client and may be replaced there.
+        """
         ...
 
     async def schema(self) -> SchemaVersion:
