@@ -40,10 +40,13 @@ def new_id() -> str:
 
 
 def new_ids(count: int) -> list[str]:
-    """`count` new ids, at the cost of one look at the clock and one at the random source."""
+    """`count` new ids in ascending order, which an index takes in fastest.
+
+    They cost one look at the clock and one at the random source.
+    """
     stamp, digits = _stamp(), 2 * _RANDOM_BYTES
     pool = os.urandom(_RANDOM_BYTES * count).hex()
-    return [stamp + pool[at : at + digits] for at in range(0, digits * count, digits)]
+    return sorted([stamp + pool[at : at + digits] for at in range(0, digits * count, digits)])
 
 
 def _stamp() -> str:

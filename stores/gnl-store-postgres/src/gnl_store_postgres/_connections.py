@@ -48,18 +48,28 @@ class Connections:
     @asynccontextmanager
     async def use(self) -> AsyncIterator[Connection]:
         """A connection outside any transaction; raises as the driver does."""
-        async with self._slots:
+        connection = await self.take()
+        try:
+            yield connection
+        finally:
+            self.give_back(connection)
+
+    async def take(self) -> Connection:
+        """A connection outside any transaction, until `give_back`; raises as the driver does."""
+        await self._slots.acquire()
+        try:
             connection = await self._take()
-            self._busy.add(connection)
-            try:
-                yield connection
-            except TimeoutError:
-                # Whatever it still waits for, the next call shall not wait for it as well.
-                connection.terminate()
-                raise
-            finally:
-                self._busy.discard(connection)
-                self._give_back(connection)
+        except BaseException:
+            self._slots.release()
+            raise
+        self._busy.add(connection)
+        return connection
+
+    def give_back(self, connection: Connection) -> None:
+        """End the use of a connection that `take` gave."""
+        self._busy.discard(connection)
+        self._keep(connection)
+        self._slots.release()
 
     async def _take(self) -> Connection:
         if self._closed:
@@ -72,7 +82,7 @@ class Connections:
                 connection.terminate()
         return await connect(self._options.dsn, self._options)
 
-    def _give_back(self, connection: Connection) -> None:
+    def _keep(self, connection: Connection) -> None:
         if connection.is_closed():
             # The others are likely lost as well: do not let each of them fail a call first.
             self._drop_idle()

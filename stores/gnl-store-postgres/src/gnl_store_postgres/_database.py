@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 from typing import Final, NoReturn, TypeVar, cast
+from weakref import WeakSet
 
 from gnl_core.spi import StoreError
 from gnl_store_postgres._connections import Connection, Connections
@@ -38,15 +39,17 @@ class Database:
         self._connections = Connections(options, size)
         self._pooled = options.pooled
         self._patience = 2 * options.command_timeout
+        self._canceled: WeakSet[Connection] = WeakSet()
         self.statements = 0
 
     async def fetch(self, sql: str, *values: object) -> Rows:
         """Run one statement in a transaction of its own."""
 
+        if self._pooled:
+            # Preparing and running are two messages: a transaction keeps them together.
+            return await self.run(lambda: _one_step(sql, values))
+
         async def call(connection: Connection) -> Rows:
-            if self._pooled:
-                # Preparing and running are two messages: a transaction keeps them together.
-                return await self._transact(connection, BEGIN, _one_step(sql, values))
             self.statements += 1
             # A record is a sequence of its values, though it is not declared as one.
             return cast("Rows", await connection.fetch(sql, *values))
@@ -61,9 +64,12 @@ class Database:
         timeout: float | None = None,
     ) -> _T:
         """Run the steps of an operation in one transaction."""
-        return await self._retried(
-            lambda connection: self._transact(connection, begin, operation(), timeout), timeout
-        )
+
+        async def call(connection: Connection) -> _T:
+            async with asyncio.timeout(timeout or self._patience):
+                return await self._transact(connection, begin, operation(), timeout)
+
+        return await self._retried(call)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -101,16 +107,11 @@ class Database:
         await connection.execute(step.sql, timeout=timeout)
         return ()
 
-    async def _retried(
-        self, call: Callable[[Connection], Awaitable[_T]], timeout: float | None = None
-    ) -> _T:
+    async def _retried(self, call: Callable[[Connection], Awaitable[_T]]) -> _T:
         pause = _FIRST_PAUSE
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                async with self._connections.use() as connection:
-                    # The driver's own limit does not cover waiting for a canceled statement.
-                    async with asyncio.timeout(timeout or self._patience):
-                        return await call(connection)
+                return await self._once(call)
             except StoreError:
                 raise
             except Exception as error:
@@ -119,6 +120,26 @@ class Database:
             await asyncio.sleep(pause * random.random())  # noqa: S311 - jitter, no secret
             pause *= 2
         raise AssertionError("the last attempt returns or raises")
+
+    async def _once(self, call: Callable[[Connection], Awaitable[_T]]) -> _T:
+        connection = await self._connections.take()
+        try:
+            if connection not in self._canceled:
+                return await call(connection)
+            # The driver's own limit does not cover waiting for a canceled statement.
+            async with asyncio.timeout(self._patience):
+                answer = await call(connection)
+            self._canceled.discard(connection)
+            return answer
+        except TimeoutError:
+            # Whatever it still waits for, the next call shall not wait for it as well.
+            connection.terminate()
+            raise
+        except asyncio.CancelledError:
+            self._canceled.add(connection)
+            raise
+        finally:
+            self._connections.give_back(connection)
 
 
 def raise_as_store_error(error: Exception) -> NoReturn:

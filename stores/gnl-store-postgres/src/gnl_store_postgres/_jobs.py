@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from gnl_core.spi import (
@@ -45,6 +45,7 @@ from gnl_store_postgres._holds import (
 )
 from gnl_store_postgres._scripts import quoted
 from gnl_store_postgres._tables import postgres_dialect, postgres_tables, visible
+from gnl_store_postgres._wakeups import Hints
 from gnl_store_sql import Changes, Horizon, Listing, Reads, Step, Steps
 
 _MANY_TYPE_SETS: Final = 64
@@ -53,12 +54,10 @@ _MANY_TYPE_SETS: Final = 64
 class PostgresJobs:
     """`JobStore` on PostgreSQL."""
 
-    def __init__(
-        self, database: Database, schema: str, channel: str, hint: Callable[[], None]
-    ) -> None:
+    def __init__(self, database: Database, schema: str, channel: str, hints: Hints) -> None:
         self._database = database
         self._channel = channel
-        self._hint = hint
+        self._hints = hints
         self._name = quoted(schema)
         self._home: str | None = None
         self._starts: dict[tuple[str, ...], ScanStart] = {}
@@ -91,19 +90,20 @@ class PostgresJobs:
             return Added(())
         if connection is not None:
             return await self._add_within(connection, jobs, max_depth)
-        answer = await self._add_here(jobs, max_depth)
+        ride = self._hints.ride()
+        answer = await self._add_here(jobs, max_depth, ride.channel)
         if isinstance(answer, Added) and None in answer.known:
-            self._hint()
+            self._hints.arrived(ride)
         return answer
 
     async def _add_here(
-        self, jobs: Sequence[NewJob], max_depth: int | None
+        self, jobs: Sequence[NewJob], max_depth: int | None, channel: str | None
     ) -> Added | DepthRefused:
         if len(jobs) == 1 and max_depth is None:
-            rows = await self._database.fetch(self._add_one, *values_of(jobs[0]))
+            rows = await self._database.fetch(self._add_one, *values_of(jobs[0]), channel)
             return Added((Known(*rows[0]) if rows else None,))
         rows = await self._database.fetch(
-            self._add, *batch_of(jobs), max_depth, True, True, None, None
+            self._add, *batch_of(jobs), max_depth, True, True, None, channel
         )
         return answer_of(rows, len(jobs), max_depth)
 
@@ -170,7 +170,7 @@ class PostgresJobs:
         ends = ends_of(outcomes)
         rows = await self._database.fetch(self._settle, *ends)
         if rows[0][2]:
-            self._hint()
+            self._hints.send()
         return settlements(rows[0], ends)
 
     async def cancel(self, org_id: str | None, id: str) -> JobState | None:
@@ -181,7 +181,7 @@ class PostgresJobs:
         """As `JobStore.revive`."""
         found = await self._database.run(lambda: self._changes.revive(org_id, id), begin=CHANGE)
         if found is JobState.DEAD:
-            self._hint()
+            self._hints.send()
         return found
 
     async def get(self, org_id: str | None, id: str) -> JobRecord | None:

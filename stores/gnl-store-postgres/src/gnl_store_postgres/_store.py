@@ -27,7 +27,7 @@ class PostgresStore:
         self._channel = channel_of(options.schema)
         self._hints = Hints(self._database, self._channel)
         self._schema = PostgresSchema(self._database, options.schema)
-        self._jobs = PostgresJobs(self._database, options.schema, self._channel, self._hints.send)
+        self._jobs = PostgresJobs(self._database, options.schema, self._channel, self._hints)
         self._now = f"select {quoted(options.schema)}.gnl_now()"
         self._latest: Instant = 0
 

@@ -1,10 +1,15 @@
 -- Add jobs, all or none.
 --
--- Arrays hold one entry a job, in call order. `p_own` says that the store's own short
--- transaction runs this; else it is the caller's, in which nobody else may ever have to wait:
--- so rows of gnl_lanes, which others need too, are not written there. The first call then
--- answers the pairs that lack one, having written nothing but holding their locks; the store
--- opens them by gnl_open_lanes in a transaction of its own and calls again with `p_opened`.
+-- Arrays hold one entry a job, in call order. An array that would say the same of every job is
+-- null: `p_org` and `p_type` stand for all then, no job has a budget of its own, none is
+-- delayed. If none is, `p_pair_*` are the pairs of lane and type in the call, each with the
+-- place of its first job.
+--
+-- `p_own` says that the store's own short transaction runs this; else it is the caller's, in
+-- which nobody else may ever have to wait: so rows of gnl_lanes, which others need too, are not
+-- written there. The first call then answers the pairs that lack one, having written nothing
+-- but holding their locks; the store opens them by gnl_open_lanes in a transaction of its own
+-- and calls again with `p_opened`.
 --
 -- Answers rows (what, place, a, b, n1, n2):
 --   known  the job at `place` was there before, with type a and payload b
@@ -12,11 +17,12 @@
 --   away   this database is a, not `p_home`: nothing was written
 --   lane   pair (a, b) lacks a row in gnl_lanes, nothing was written
 create or replace function {schema}.gnl_add(
-    p_orgs text[], p_ids text[], p_types text[], p_payloads text[], p_budgets bigint[],
-    p_delays bigint[], p_run_ats bigint[], p_max_depth bigint, p_own boolean, p_opened boolean,
-    p_home text, p_channel text
+    p_org text, p_type text, p_orgs text[], p_types text[], p_ids text[], p_payloads text[],
+    p_budgets bigint[], p_delays bigint[], p_run_ats bigint[],
+    p_pair_orgs text[], p_pair_types text[], p_pair_places bigint[],
+    p_max_depth bigint, p_own boolean, p_opened boolean, p_home text, p_channel text
 ) returns table (what text, place bigint, a text, b text, n1 bigint, n2 bigint)
-language plpgsql set enable_seqscan = off set enable_mergejoin = off
+language plpgsql set enable_seqscan = off set enable_mergejoin = off set work_mem = '64MB'
 set plan_cache_mode = force_generic_plan set jit = off as $$
 #variable_conflict use_column
 declare
@@ -24,8 +30,8 @@ declare
     v_count bigint := cardinality(p_ids);
     v_seqs bigint[];
     v_dues bigint[];
-    v_orgs text[];
-    v_types text[];
+    v_orgs text[] := p_pair_orgs;
+    v_types text[] := p_pair_types;
     v_firsts bigint[];
     v_made bigint;
 begin
@@ -33,20 +39,21 @@ begin
         return query select 'away', 0::bigint, {schema}.gnl_home(), null::text, 0::bigint, 0::bigint;
         return;
     end if;
-    v_dues := array(
-        select coalesce(u.run_at, v_now + u.delay)
-        from unnest(p_run_ats, p_delays) as u(run_at, delay)
-    );
+    if v_orgs is null or not p_own or p_max_depth is not null then
+        p_orgs := coalesce(p_orgs, array_fill(p_org, array[v_count::integer]));
+        p_types := coalesce(p_types, array_fill(p_type, array[v_count::integer]));
+        v_dues := array(
+            select coalesce(u.run_at, v_now + coalesce(u.delay, 0))
+            from unnest(p_ids, p_run_ats, p_delays) as u(id, run_at, delay)
+        );
+    end if;
     -- Pairs of jobs that will be ready. The locks are held before the first row is written.
-    if v_count > 1 then
+    if v_orgs is null then
         select array_agg(org), array_agg(type) into v_orgs, v_types
         from (
             select distinct u.org, u.type from unnest(p_orgs, p_types, v_dues) as u(org, type, due_at)
             where u.due_at <= v_now
         ) as d;
-    elsif v_dues[1] <= v_now then
-        v_orgs := p_orgs;
-        v_types := p_types;
     end if;
     if v_orgs is not null then
         perform {schema}.gnl_share_lanes(v_orgs, v_types);
@@ -62,7 +69,7 @@ begin
     -- other in one order. Waiting for an id comes before anything that others may wait for.
     v_seqs := array(select nextval('{schema}.gnl_jobs_seq_seq') from generate_series(1, v_count));
     v_made := {schema}.gnl_insert_jobs(
-        v_seqs, p_orgs, p_ids, p_types, p_payloads, p_budgets, v_now
+        v_seqs, p_org, p_type, p_orgs, p_types, p_ids, p_payloads, p_budgets, v_now
     );
 
     if p_max_depth is not null and v_made > 0 then
@@ -74,6 +81,9 @@ begin
     end if;
 
     if v_made < v_count then
+        p_orgs := coalesce(p_orgs, array_fill(p_org, array[v_count::integer]));
+        p_types := coalesce(p_types, array_fill(p_type, array[v_count::integer]));
+        v_dues := coalesce(v_dues, array_fill(v_now, array[v_count::integer]));
         return query
         select 'known', u.place, j.type, j.payload, null::bigint, null::bigint
         from unnest(p_orgs, p_ids, v_seqs) with ordinality as u(org, id, seq, place)
@@ -94,10 +104,11 @@ begin
     end if;
 
     if p_own and v_orgs is not null then
-        if v_made = 1 then
-            v_orgs := p_orgs;
-            v_types := p_types;
-            v_firsts := v_seqs;
+        if v_made = v_count and p_pair_places is not null then
+            v_firsts := array(
+                select v_seqs[p.place] from unnest(p_pair_places) with ordinality as p(place, n)
+                order by p.n
+            );
         else
             select array_agg(d.org order by d.seq), array_agg(d.type order by d.seq),
                 array_agg(d.seq order by d.seq)
@@ -109,14 +120,14 @@ begin
                 group by u.org, u.type
             ) as d;
         end if;
-        if v_orgs is not null and v_dues[1] <= v_now or v_made > 1 and v_orgs is not null then
+        if v_orgs is not null then
             perform {schema}.gnl_open_lanes(v_orgs, v_types, v_firsts);
         end if;
     end if;
     insert into {schema}.gnl_ready (org, type, seq, attempts, due_at, reclaimed)
-    select u.org, u.type, u.seq, 0, u.due_at, false
+    select coalesce(u.org, p_org), coalesce(u.type, p_type), u.seq, 0, coalesce(u.due_at, v_now), false
     from unnest(p_orgs, p_types, v_seqs, v_dues) as u(org, type, seq, due_at)
-    where u.due_at <= v_now;
+    where u.due_at is null or u.due_at <= v_now;
     get diagnostics v_count = row_count;
     if v_count < v_made then
         insert into {schema}.gnl_delayed (seq, org, type, due_at, attempts, reclaimed)
@@ -131,10 +142,10 @@ end $$;
 
 -- Insert those of the jobs whose ids are new, by key; answers how many.
 create or replace function {schema}.gnl_insert_jobs(
-    p_seqs bigint[], p_orgs text[], p_ids text[], p_types text[], p_payloads text[],
-    p_budgets bigint[], p_now bigint
+    p_seqs bigint[], p_org text, p_type text, p_orgs text[], p_types text[], p_ids text[],
+    p_payloads text[], p_budgets bigint[], p_now bigint
 ) returns bigint
-language plpgsql set plan_cache_mode = force_generic_plan set jit = off as $$
+language plpgsql set work_mem = '64MB' set plan_cache_mode = force_generic_plan set jit = off as $$
 declare
     v_made bigint;
 begin
@@ -143,7 +154,8 @@ begin
     if cardinality(p_ids) > 100 then
         begin
             insert into {schema}.gnl_jobs (seq, org, id, type, payload, max_attempts, enqueued_at)
-            select u.seq, u.org, u.id, u.type, u.payload, u.budget, p_now
+            select u.seq, coalesce(u.org, p_org), u.id, coalesce(u.type, p_type), u.payload, u.budget,
+                p_now
             from unnest(p_seqs, p_orgs, p_ids, p_types, p_payloads, p_budgets)
                 as u(seq, org, id, type, payload, budget)
             order by u.org, u.id;
@@ -153,7 +165,7 @@ begin
         end;
     end if;
     insert into {schema}.gnl_jobs (seq, org, id, type, payload, max_attempts, enqueued_at)
-    select u.seq, u.org, u.id, u.type, u.payload, u.budget, p_now
+    select u.seq, coalesce(u.org, p_org), u.id, coalesce(u.type, p_type), u.payload, u.budget, p_now
     from unnest(p_seqs, p_orgs, p_ids, p_types, p_payloads, p_budgets)
         as u(seq, org, id, type, payload, budget)
     order by u.org, u.id

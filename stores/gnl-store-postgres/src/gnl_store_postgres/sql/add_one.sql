@@ -1,10 +1,11 @@
 -- Add one job in the store's own transaction, without a limit: gnl_add for the most usual call,
 -- spared the work on arrays. The order of its steps is explained there.
 --
+-- `p_channel`, if given, is told that there is something new.
 -- Answers type and payload of the job that was there before; no row if this one is new.
 create or replace function {schema}.gnl_add_one(
     p_org text, p_id text, p_type text, p_payload text, p_budget bigint, p_delay bigint,
-    p_run_at bigint
+    p_run_at bigint, p_channel text
 ) returns table (known_type text, known_payload text)
 language plpgsql set enable_seqscan = off as $$
 declare
@@ -37,5 +38,8 @@ begin
         end if;
         insert into {schema}.gnl_ready (org, type, seq, attempts, due_at, reclaimed)
         values (p_org, p_type, v_seq, 0, v_due_at, false);
+    end if;
+    if p_channel is not null then
+        perform pg_notify(p_channel, '');
     end if;
 end $$;
