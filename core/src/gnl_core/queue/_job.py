@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from datetime import datetime
 from typing import Final
 
 from gnl_core._durations import Seconds, to_duration, to_instant
 from gnl_core._shown import shown
+from gnl_core._value import value
 from gnl_core.codec import encode
 from gnl_core.errors import InvalidInput
 from gnl_core.ids import check_name
@@ -16,7 +17,7 @@ from gnl_core.spi import Instant, NewJob
 LARGEST_COUNT: Final = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Job:
     """A job for `enqueue_many`; its fields mean what the arguments of `enqueue` mean."""
 

@@ -56,7 +56,7 @@ class Worker:
     `grace`: how long `stop` lets handlers finish before they are revoked.
     `on_revoke`: ``"cancel"`` cancels an ``async def`` handler, ``"signal"`` only signals.
     `claim_ahead`: at most so many jobs are held beyond those that run, and only as many as
-    short handlers will have finished within two claims; they are handed back if no handler ends
+    short handlers will have finished within three claims; they are handed back if no handler ends
     for a second. 0 holds none.
     `poll_shortest`, `poll_longest`: the wait after an empty poll doubles between these.
     `prune_after`, `prune_keep`: delete finished jobs of that age, or beyond that many, about

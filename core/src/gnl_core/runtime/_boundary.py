@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Generic, Protocol, TypeVar
 
+from gnl_core._value import value
 from gnl_core.runtime._signal import Signal
 from gnl_core.spi import HoldState, Store
 
@@ -14,7 +14,7 @@ GrantT = TypeVar("GrantT")
 VerdictT = TypeVar("VerdictT")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Taken(Generic[GrantT]):
     """What a claim brought. `next_due` is seconds until more falls due, None if nothing waits."""
 
@@ -22,7 +22,7 @@ class Taken(Generic[GrantT]):
     next_due: float | None
 
 
-@dataclass(slots=True)
+@value
 class Invocation:
     """A handler with its arguments. `threaded`: `call` blocks; else it answers an awaitable."""
 

@@ -18,6 +18,7 @@ class Execution(Generic[GrantT]):
         "interrupted",
         "lost",
         "missed",
+        "on_loop",
         "revoked_at",
         "signal",
         "task",
@@ -31,6 +32,7 @@ class Execution(Generic[GrantT]):
         self.lost = False  # the lease, also if the handler was revoked for another cause before
         self.revoked_at: float | None = None  # by the keeper's clock
         self.warned = False
-        self.task: asyncio.Task[object] | None = None  # while an `async def` handler runs in it
+        self.task: asyncio.Task[None] | None = None  # once it has a slot
+        self.on_loop = False  # an `async def` handler runs in `task`, and may be cancelled
         self.interrupted = False
         self.done = False  # its outcome is decided; whatever its handler does later is ignored

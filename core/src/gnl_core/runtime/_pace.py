@@ -32,10 +32,10 @@ class IdleWait:
 class ClaimAhead:
     """How many jobs to hold beyond the running ones so that no slot waits for a claim.
 
-    Twice what the handlers finish while a claim is on its way: next to nothing for long
-    handlers, the whole `limit` for tiny ones. Half of it is used up while the next claim is on
-    its way, the other half makes up for uneven handlers. Starts at 0, so a worker that dies at
-    once takes nothing with it.
+    Three times what the handlers finish while a claim is on its way: next to nothing for long
+    handlers, the whole `limit` for tiny ones. A third of it is used up before the next claim, a
+    third while that is on its way, the last makes up for uneven claims and handlers. Starts at
+    0, so a worker that dies at once takes nothing with it.
     """
 
     def __init__(self, limit: int) -> None:
@@ -55,14 +55,14 @@ class ClaimAhead:
 
     def jobs(self) -> int:
         """How many to claim ahead now."""
-        return min(self._limit, math.floor(2 * self._rate * self._latency))
+        return min(self._limit, math.floor(3 * self._rate * self._latency))
 
 
 def room(*, concurrency: int, ahead: int, waiting: int, running: int) -> int:
     """How many to claim now, with `waiting` jobs at hand beside the `running` ones.
 
-    Not one by one while the slots are busy: only once half of what is held ahead is used up.
+    Not one by one while the slots are busy: only once a third of what is held ahead is used up.
     """
-    if running >= concurrency and waiting > ahead // 2:
+    if running >= concurrency and waiting > ahead * 2 // 3:
         return 0
     return max(0, concurrency + ahead - waiting - running)

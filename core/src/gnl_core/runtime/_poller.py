@@ -225,7 +225,7 @@ class Poller(Generic[GrantT, VerdictT]):
             async with asyncio.timeout(seconds):
                 await event.wait()
         except TimeoutError:
-            pass
+            self._slots.sweep()
 
     async def _rest(self, event: asyncio.Event, seconds: float) -> None:
         """Wait for want of work; time without work says nothing about the handlers' pace."""

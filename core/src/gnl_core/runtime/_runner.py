@@ -40,19 +40,26 @@ class Runner(Generic[GrantT, VerdictT]):
         self._torn_down = torn_down
         self._threads = DaemonThreads(f"{name}-handler")
 
-    async def run(self, execution: Execution[GrantT]) -> None:
+    async def run(
+        self, execution: Execution[GrantT], free: Callable[[Execution[GrantT]], None]
+    ) -> None:
         """Run the handler of `execution` to its end and have the outcome written."""
-        verdict: VerdictT | None = None
-        if execution.signal.why is None:  # else canceled or lost before a slot was free
-            verdict = await self._attempt(execution)
-        if not execution.done:
-            self._end(execution, self._unless_revoked(execution, verdict))
+        try:
+            verdict: VerdictT | None = None
+            if execution.signal.why is None:  # else canceled or lost before a slot was free
+                verdict = await self._attempt(execution)
+            if not execution.done:
+                self._end(execution, self._unless_revoked(execution, verdict))
+        finally:
+            free(execution)
 
     def interrupt(self, execution: Execution[GrantT]) -> None:
         """Cancel the `async def` handler of a revoked execution at its next await."""
-        if self._interrupts and execution.task is not None and not execution.interrupted:
-            execution.interrupted = True
-            execution.task.cancel()
+        if not self._interrupts or not execution.on_loop or execution.interrupted:
+            return
+        assert execution.task is not None, "what runs on the loop has a task"
+        execution.interrupted = True
+        execution.task.cancel()
 
     def give_back(self, execution: Execution[GrantT]) -> None:
         """Decide now, though no handler has ended: the attempt restored, unless it timed out."""
@@ -72,7 +79,16 @@ class Runner(Generic[GrantT, VerdictT]):
     async def _attempt(self, execution: Execution[GrantT]) -> VerdictT:
         grant = execution.grant
         try:
-            return self._boundary.returned(grant, await self._call(execution))
+            invocation = self._boundary.prepare(grant, execution.signal)
+            if self._max_hold is not None:
+                self._keeper.limit(execution, self._max_hold)
+            if invocation.threaded:
+                value = await self._threads.run(invocation.call)
+                if inspect.isawaitable(value):  # an `async def` behind a plain wrapper
+                    value = await self._on_loop(execution, value)
+            else:
+                value = await self._on_loop(execution, invocation.call())
+            return self._boundary.returned(grant, value)
         except KeyboardInterrupt:
             self._end(execution, None)  # left to its lease, so that the attempt counts
             raise
@@ -83,27 +99,14 @@ class Runner(Generic[GrantT, VerdictT]):
         except BaseException as error:
             return self._failed(grant, error)
 
-    async def _call(self, execution: Execution[GrantT]) -> object:
-        invocation = self._boundary.prepare(execution.grant, execution.signal)
-        if self._max_hold is not None:
-            self._keeper.limit(execution, self._max_hold)
-        if not invocation.threaded:
-            return await self._call_on_loop(execution, invocation.call())
-        value = await self._threads.run(invocation.call)
-        if inspect.isawaitable(value):  # an `async def` behind a plain wrapper
-            return await self._call_on_loop(execution, value)
-        return value
-
-    async def _call_on_loop(
-        self, execution: Execution[GrantT], awaitable: Awaitable[object]
-    ) -> object:
-        execution.task = asyncio.current_task()
+    async def _on_loop(self, execution: Execution[GrantT], awaitable: Awaitable[object]) -> object:
+        execution.on_loop = True
         if execution.signal.why is not None:  # revoked while there was nothing to cancel
             self.interrupt(execution)
         try:
             return await awaitable
         finally:
-            execution.task = None
+            execution.on_loop = False
 
     def _failed(self, grant: GrantT, error: BaseException) -> VerdictT:
         try:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import functools
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Generic, TypeAlias
@@ -16,7 +15,9 @@ from typing import Generic, TypeAlias
 from gnl_core.runtime._boundary import GrantT
 from gnl_core.runtime._execution import Execution
 
-Run: TypeAlias = Callable[[Execution[GrantT]], Coroutine[object, object, None]]
+Free: TypeAlias = Callable[[Execution[GrantT]], None]
+Run: TypeAlias = Callable[[Execution[GrantT], Free[GrantT]], Coroutine[object, object, None]]
+"""Runs an execution to its end and frees its slot then, whatever happens."""
 
 
 class Slots(Generic[GrantT]):
@@ -32,7 +33,6 @@ class Slots(Generic[GrantT]):
         self._context = contextvars.copy_context()
         self._waiting: deque[Execution[GrantT]] = deque()
         self._running: dict[Execution[GrantT], asyncio.Task[None]] = {}
-        self._empty = asyncio.Event()
 
     @property
     def waiting(self) -> int:
@@ -62,8 +62,14 @@ class Slots(Generic[GrantT]):
     async def join(self) -> None:
         """Wait until nothing runs."""
         while self._running:
-            self._empty.clear()
-            await self._empty.wait()
+            await asyncio.wait(list(self._running.values()))
+            self.sweep()
+
+    def sweep(self) -> None:
+        """Free the slots of tasks that were cancelled before they began: nothing of them ran."""
+        for execution, task in list(self._running.items()):
+            if task.done():
+                self._free(execution)
 
     def cancel(self) -> None:
         """Cancel what still runs."""
@@ -73,15 +79,14 @@ class Slots(Generic[GrantT]):
     def _fill(self) -> None:
         while self._waiting and len(self._running) < self._count:
             execution = self._waiting.popleft()
-            task = self._loop.create_task(self._run(execution), context=self._context.copy())
-            self._running[execution] = task
-            free = functools.partial(self._free, execution)
-            task.add_done_callback(free, context=self._context)
+            # Freed by the task itself: a callback would come one turn of the loop later.
+            run = self._run(execution, self._free)
+            execution.task = self._loop.create_task(run, context=self._context.copy())
+            self._running[execution] = execution.task
 
-    def _free(self, execution: Execution[GrantT], task: asyncio.Task[None]) -> None:
-        del self._running[execution]
+    def _free(self, execution: Execution[GrantT]) -> None:
+        if self._running.pop(execution, None) is None:
+            return
         self._ended(execution)
         if self._waiting:
             self._fill()
-        if not self._running:
-            self._empty.set()

@@ -8,9 +8,10 @@ text of 1 to 255 characters, compared byte for byte.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final, TypeAlias
+
+from gnl_core._value import value
 
 Instant: TypeAlias = int
 Duration: TypeAlias = int
@@ -39,7 +40,7 @@ class JobState(Enum):
         return self in (JobState.WAITING, JobState.RUNNING)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class NewJob:
     """A job to add. It is due at `run_at` if given, also in the past, else `delay` after now."""
 
@@ -52,7 +53,7 @@ class NewJob:
     run_at: Instant | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Known:
     """What a job that already had the id was enqueued with."""
 
@@ -60,7 +61,7 @@ class Known:
     payload: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Added:
     """All jobs of the call are in the store. One entry a job, in call order.
 
@@ -70,7 +71,7 @@ class Added:
     known: tuple[Known | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class DepthRefused:
     """Nothing was written: the call would have left more live jobs than the limit.
 
@@ -84,7 +85,7 @@ class DepthRefused:
     limit: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Hold:
     """A held job, named by its sequence number and the fencing token of one grant."""
 
@@ -92,7 +93,7 @@ class Hold:
     token: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Grant:
     """One job, leased to the caller until `expires_at`.
 
@@ -126,7 +127,7 @@ class Grant:
         return Hold(self.seq, self.token)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Claimed:
     """Grants in claim order, and how long until the next delayed job of these types is due.
 
@@ -145,7 +146,7 @@ class HoldState(Enum):
     LOST = "lost"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Extension:
     """Answer for one hold: CANCELED is kept as well, but its job is to be stopped.
 
@@ -156,14 +157,14 @@ class Extension:
     expires_at: Instant | None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Done:
     """The handler returned; `result` is encoded."""
 
     result: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Retry:
     """The attempt failed; the job is due again after `delay`.
 
@@ -174,14 +175,14 @@ class Retry:
     error: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Dead:
     """The attempt failed for good; the job becomes a dead letter."""
 
     error: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Release:
     """The job is given back: due after `delay`, the attempt restored, no failure recorded."""
 
@@ -191,7 +192,7 @@ class Release:
 Verdict: TypeAlias = Done | Retry | Dead | Release
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Outcome:
     """How one hold ends."""
 
@@ -199,7 +200,7 @@ class Outcome:
     verdict: Verdict
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Settlement:
     """`state` the job is in after an applied outcome; None: the hold was lost, nothing changed.
 
@@ -210,7 +211,7 @@ class Settlement:
     state: JobState | None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Failure:
     """One failed attempt of a job's history."""
 
@@ -219,7 +220,7 @@ class Failure:
     failed_at: Instant
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class JobRecord:
     """A job as it is now.
 
@@ -251,7 +252,7 @@ class JobRecord:
     failures: tuple[Failure, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Lane:
     """One lane with live jobs: how many are ready, delayed and running.
 
@@ -264,14 +265,14 @@ class Lane:
     running: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class OneLane:
     """Listing scope: the jobs of one organization, or those that have none."""
 
     org_id: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class EveryLane:
     """Listing scope: jobs without organization, then every organization's by name, byte order."""
 
@@ -279,7 +280,7 @@ class EveryLane:
 Scope: TypeAlias = OneLane | EveryLane
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class JobPage:
     """Some jobs in listing order, and where the next page begins (None: this was the last).
 

@@ -44,7 +44,6 @@ class Database:
 
     async def fetch(self, sql: str, *values: object) -> Rows:
         """Run one statement in a transaction of its own."""
-
         if self._pooled:
             # Preparing and running are two messages: a transaction keeps them together.
             return await self.run(lambda: _one_step(sql, values))
