@@ -60,6 +60,14 @@ def cancel(at: int, name: str, found: str) -> Call:
     return call("cancel", at, {"org": None, "id": name}, {"found": found})
 
 
+def revive(at: int, name: str, found: str) -> Call:
+    return call("revive", at, {"org": None, "id": name}, {"found": found})
+
+
+def prune(at: int, count: int) -> Call:
+    return call("prune", at, {"states": ["done"]}, {"count": count})
+
+
 def page(at: int, *ids: str, more: bool = False) -> Call:
     items = [[None, name] for name in ids]
     return call("page", at, {"listing": "l"}, {"items": items, "more": more})
@@ -117,6 +125,24 @@ GOOD = {
         settle(7, 1, 5, "canceled"),
         final(("j1", 1, "canceled")),
     ],
+    "a dead job that is revived begins anew": [
+        claim(3, 1, 5, attempt=3),
+        settle(5, 1, 5, "dead", "dead"),
+        revive(7, "j1", "dead"),
+        claim(9, 1, 6, attempt=1, since=50, until=150),
+        settle(11, 1, 6),
+        final(("j1", 1, "done")),
+    ],
+    "a job that ended and was pruned, and its id used again": [
+        add(1, "j1"),
+        claim(3, 1, 5),
+        settle(5, 1, 5),
+        prune(7, 1),
+        add(9, "j1"),
+        prune(11, 1),
+        page(13),
+        final(),
+    ],
     "an answer that never came": [call("claim", 1, {"limit": 1}, error="StoreUnavailable: gone")],
 }
 
@@ -143,6 +169,16 @@ BAD = {
 }
 
 MORE_BAD = [
+    ("nothing_is_lost", [add(1, "j1"), claim(3, 1, 5), prune(7, 1), final()]),
+    ("nothing_is_lost", [add(1, "j1"), claim(3, 1, 5), settle(5, 1, 5), prune(7, 0), final()]),
+    (
+        "what_ended_stays_ended",
+        [claim(3, 1, 5), settle(5, 1, 5), revive(7, "j1", "done"), claim(9, 1, 6, since=50)],
+    ),
+    (
+        "attempts_are_counted",
+        [revive(1, "j1", "dead"), claim(3, 1, 5), claim(9, 1, 6, since=100, until=200)],
+    ),
     ("what_ended_stays_ended", [settle(5, 1, 5), final(("j1", 1, "waiting"))]),
     ("stale_tokens_change_nothing", [*RECLAIMED[:3], extend(11, 1, 5)]),
     ("no_job_has_two_live_leases", [claim(3, 1, 5), extend(5, 1, 5), claim(9, 1, 6, since=120)]),

@@ -34,7 +34,7 @@ class Choice:
     def configure(self, harness: StoreConformance) -> None:
         """Tell the harness how much to do."""
         if self.seeds is not None:
-            harness.seeds = self.seeds
+            harness.seeds = harness.worlds = self.seeds
         if self.seconds is not None:
             harness.seconds = self.seconds
 
@@ -74,11 +74,22 @@ def seeds_text(seeds: range) -> str:
     return f"{seeds.start}-{seeds.stop - 1}"
 
 
+def seeds_of(harness: StoreConformance, tier: Tier) -> range:
+    """The seeds that a tier tries on this harness."""
+    return harness.worlds if tier is Tier.WORLD else harness.seeds
+
+
+def one_of(again: str, harness: StoreConformance, tier: Tier, seed: int) -> str:
+    """The command that repeats one seed, from the one that repeats all."""
+    every = f"seeds {seeds_text(seeds_of(harness, tier))}"
+    return again.replace(every, f"seeds {seeds_text(range(seed, seed + 1))}")
+
+
 def more_to_repeat(harness: StoreConformance, case: Case, prefix: str) -> str:
     """The options, each beginning with `prefix`, that make a case do the same once more."""
     if case.tier is Tier.CASES:
         return ""
-    options = f" {prefix}seeds {seeds_text(harness.seeds)}"
+    options = f" {prefix}seeds {seeds_text(seeds_of(harness, case.tier))}"
     return options + (f" {prefix}seconds {harness.seconds:g}" if case.tier is Tier.PROCESS else "")
 
 

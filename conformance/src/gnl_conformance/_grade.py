@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 from gnl_conformance._case import Case, Tier
-from gnl_conformance._choice import seeds_text
+from gnl_conformance._choice import one_of, seeds_of, seeds_text
 from gnl_conformance._harness import StoreConformance
 from gnl_conformance._trial import Trial
 from gnl_conformance._violation import NotApplicable, NotRun, Violation
@@ -57,7 +57,7 @@ def grade(harness: StoreConformance, case: Case, *, again: str | None = None) ->
     seconds = round(time.perf_counter() - began, 3)
     rule = case.rule
     tier = case.tier
-    seeds = "" if tier is Tier.CASES else seeds_text(harness.seeds)
+    seeds = "" if tier is Tier.CASES else seeds_text(seeds_of(harness, tier))
     return Grade(
         rule.id, rule.promise, case.name, tier.value, result.value, why, seconds, seeds, seed
     )
@@ -74,6 +74,8 @@ def _judge(
         with asyncio.Runner() as runner:
             runner.run(_run(harness, case))
     except Violation as violation:
+        if again is not None and violation.seed is not None and case.tier is Tier.WORLD:
+            again = one_of(again, harness, case.tier, violation.seed)
         return _broken(harness, violation.placed(again=again))
     except (NotApplicable, NotRun) as reason:
         kind = Result.NOT_RUN if isinstance(reason, NotRun) else Result.NOT_APPLICABLE

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import ClassVar, Protocol
 
 from gnl_conformance._rules import RULES
-from gnl_core.spi import Capability, Store
+from gnl_core import Worker
+from gnl_core.spi import Capability, Instant, Store
 
 
 class Transaction(Protocol):
@@ -54,7 +55,10 @@ class StoreConformance:
     seconds: float = 10.0
     """How long the process tier torments the store."""
     seeds: range = range(20)
-    """What the model and world tiers try; the first one makes the choices of the process tier."""
+    """What the model tier tries; the first one makes the choices of the process tier."""
+    worlds: range = range(200)
+    """The seeds of the worlds that the world tier plays."""
+    _worker: ClassVar[type[Worker]] = Worker
 
     def connect(self, space: str) -> AbstractAsyncContextManager[Store]:
         """Open the store; the same space is the same data, from any process."""
@@ -66,6 +70,14 @@ class StoreConformance:
     async def age(self, space: str, seconds: float) -> None:
         """Move the store's clock ahead. By default by waiting, with short leases."""
         await asyncio.sleep(seconds)
+
+    def simulated(self, clock: Callable[[], Instant]) -> Store | None:
+        """Make a new, empty store that goes by `clock` and answers without waiting.
+
+        Only a store that lives in this process can do that; simulated worlds are then played on
+        it. For others the answer is None.
+        """
+        return None
 
     def transaction(self, space: str) -> AbstractAsyncContextManager[Transaction]:
         """Open a transaction of the database, as a user would. Needed with TRANSACTIONS."""

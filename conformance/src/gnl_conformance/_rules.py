@@ -92,6 +92,11 @@ _ALL = (
     Rule("store.schema", "C11", "an upgrade keeps all data and can be raced"),
     Rule("store.capabilities", "C6", "a store is what its harness declares"),
     Rule("store.wake", "C6", "hints arrive, and losing them loses no work"),
+    # worker: what gnl's own worker makes of a store, judged in simulated worlds
+    Rule("worker.once", "C2", "a grant runs its handler once"),
+    Rule("worker.told", "R1", "a handler is told when its worker learns that its hold is gone"),
+    Rule("worker.silent", "R4", "a worker that knows a lease to be lost writes nothing for it"),
+    Rule("worker.renews", "C5", "a lease outlasts a handler that blocks the event loop"),
 )
 
 RULES: dict[str, Rule] = {rule.id: rule for rule in _ALL}

@@ -21,20 +21,21 @@ _FINISHED = ("done", "dead", "canceled")
 
 
 def nothing_is_lost(history: History) -> Found:
-    """Every job whose add was answered is there at the end."""
+    """Every job whose add was answered is there at the end, or was pruned."""
+    there = {*history.final, *history.prunable}
     for add in history.adds:
         if add.answered is not None and "created" in add.answered:
-            lost = [key for key in keys_of(add) if key not in history.final]
+            lost = [key for key in keys_of(add) if key not in there]
             if lost:
                 yield _found("store.kept", f"acknowledged and then lost: {lost[:5]}", [add])
 
 
 def what_ended_stays_ended(history: History) -> Found:
-    """A settlement that was acknowledged is not undone."""
+    """A settlement that was acknowledged is not undone, save by a revival."""
     final = {job["seq"]: job["state"] for jobs in history.final.values() for job in jobs}
     for seq, writes in history.settled.items():
         for write in writes:
-            if write.answer not in _FINISHED:
+            if write.answer not in _FINISHED or _may_be_revived(history, write):
                 continue
             again = [g for g in history.grants.get(seq, ()) if _after(g.call, write.call)]
             if again:
@@ -98,7 +99,7 @@ def a_hold_ends_once(history: History) -> Found:
 
 
 def attempts_are_counted(history: History) -> Found:
-    """Each grant is one attempt more, unless the one before was given back."""
+    """Each grant is one attempt more, unless the one before was given back or buried."""
     for seq, grants in history.grants.items():
         for grant in grants:
             if grant.attempt > grant.budget:
@@ -106,7 +107,7 @@ def attempts_are_counted(history: History) -> Found:
                 yield _found("attempt.bounded", sentence, [grant])
         for first, second in pairwise(grants):
             least = first.attempt + (0 if _may_be_released(history, first) else 1)
-            if second.attempt < least:
+            if second.attempt < least and not _may_begin_anew(history, first, second):
                 sentence = f"job {seq} got attempt {second.attempt} after {first.attempt}"
                 yield _found("attempt.bounded", sentence, [first, second])
 
@@ -115,7 +116,7 @@ def adds_are_whole(history: History) -> Found:
     """Of the jobs that only one call added, all are there or none."""
     calls = Counter(key for add in history.adds for key in keys_of(add))
     for add in history.adds:
-        own = [key for key in keys_of(add) if calls[key] == 1]
+        own = [key for key in keys_of(add) if calls[key] == 1 and key not in history.prunable]
         there = [key for key in own if key in history.final]
         if there and len(there) < len(own):
             sentence = f"a call of {len(own)} jobs of its own left {len(there)}"
@@ -131,7 +132,7 @@ def an_id_is_one_job(history: History) -> Found:
             if created:
                 creators.setdefault(key, []).append(add)
     for key, adds in creators.items():
-        if len(adds) > 1:
+        if len(adds) > 1 and key not in history.prunable:
             yield _found("enqueue.once", f"{key} was created {len(adds)} times", adds)
     for key, jobs in history.final.items():
         if len(jobs) > 1:
@@ -148,7 +149,7 @@ def listings_are_snapshots(history: History) -> Found:
             yield _found("list.snapshot", f"listed more than once: {twice[:5]}", listing.pages)
         for add in history.adds:
             keys = keys_of(add)
-            missing = [key for key in keys if key not in times]
+            missing = [key for key in keys if key not in times and key not in history.prunable]
             if missing and "created" in (add.answered or {}) and _after(first, add):
                 sentence = f"added before page 1 but not listed: {missing[:5]}"
                 yield _found("list.snapshot", sentence, [add, *listing.pages])
@@ -170,7 +171,9 @@ def all_work_ends(history: History) -> Found:
     ]
     if left:
         sentence = f"{len(left)} jobs did not end in the quiet phase: {left[:5]}"
-        yield _found("store.live", sentence, [])
+        keys = [key for key, _ in left]
+        last = [grants[-1] for grants in history.grants.values() if grants[-1].key in keys]
+        yield _found("store.live", sentence, last)
 
 
 def a_cancel_is_final(history: History) -> Found:
@@ -276,6 +279,21 @@ def _may_have_ended(history: History, first: Granted, second: Granted) -> bool:
 
 def _may_be_released(history: History, grant: Granted) -> bool:
     return any(write.verdict == "release" for write in _settlements(history, grant))
+
+
+def _may_be_revived(history: History, write: Write) -> bool:
+    """True if somebody revived the dead job, or may have."""
+    grants = history.grants.get(write.seq, ())
+    return write.answer == "dead" and any(grant.key in history.revivals for grant in grants)
+
+
+def _may_begin_anew(history: History, first: Granted, second: Granted) -> bool:
+    """True if the job may have been revived between two grants."""
+    return any(
+        not _after(first.call, revival)
+        and (second.call.ended is None or revival.began < second.call.ended)
+        for revival in history.revivals.get(first.key, ())
+    )
 
 
 def _found(rule: str, sentence: str, events: Sequence[object]) -> Violation:

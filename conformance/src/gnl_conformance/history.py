@@ -8,6 +8,7 @@ Order between processes is that of the machine's monotonic clock.
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from collections.abc import Iterable, Mapping
@@ -39,8 +40,12 @@ class Call:
 
     def __str__(self) -> str:
         answer = self.error or ("no answer" if self.answered is None else _brief(self.answered))
-        when = f"{self.began / 1e9:.6f}"
-        return f"[{when}] {self.who}: {self.op} {_brief(self.asked)} -> {answer}"
+        return f"{self.place}: {self.op} {_brief(self.asked)} -> {answer}"
+
+    @property
+    def place(self) -> str:
+        """When it began, in seconds, and who made it."""
+        return f"[{self.began / 1e9:.6f}] {self.who}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +64,9 @@ class Granted:
 
     def __str__(self) -> str:
         return (
-            f"{self.call.who}: granted {self.key} token {self.token} attempt {self.attempt} of"
-            f" {self.budget}, from {self.granted_at} until {self.expires_at}"
+            f"{self.call.place}: granted job {self.seq} {self.key} token {self.token}"
+            f" attempt {self.attempt} of {self.budget},"
+            f" from {self.granted_at} until {self.expires_at}"
         )
 
 
@@ -85,7 +91,7 @@ class Write:
             said = "no answer"
         else:
             said = f"{self.answer} until {self.until}" if self.until else f"{self.answer}"
-        return f"{self.call.who}: {self.verdict} of job {self.seq} token {self.token} -> {said}"
+        return f"{self.call.place}: {self.verdict} of job {self.seq} token {self.token} -> {said}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +122,36 @@ class History:
     def cancels(self) -> list[Call]:
         """Every cancel, answered or not."""
         return [call for call in self.calls if call.op == "cancel"]
+
+    @cached_property
+    def revivals(self) -> dict[Key, list[Call]]:
+        """Revivals that happened, or may have."""
+        found: dict[Key, list[Call]] = {}
+        for call in self.calls:
+            if call.op == "revive" and (call.unknown or (call.answered or {})["found"] == "dead"):
+                found.setdefault((call.asked["org"], call.asked["id"]), []).append(call)
+        return found
+
+    @cached_property
+    def prunable(self) -> frozenset[Key]:
+        """Jobs that may have been pruned: they ended, or may have, before a prune did."""
+        ends = [
+            math.inf if call.ended is None else call.ended
+            for call in self.calls
+            if call.op == "prune" and (call.unknown or (call.answered or {})["count"])
+        ]
+        last = max(ends, default=0)
+        ended = {
+            write.seq
+            for writes in self.settled.values()
+            for write in writes
+            if write.call.began < last and (write.applied or write.call.unknown)
+        }
+        canceled = {
+            (call.asked["org"], call.asked["id"]) for call in self.cancels if call.began < last
+        }
+        keys = {grant.key for seq in ended for grant in self.grants.get(seq, ())}
+        return frozenset(keys | canceled)
 
     @cached_property
     def grants(self) -> dict[int, list[Granted]]:

@@ -92,6 +92,7 @@ class RowByRow(MemoryJobs):
     """Adds each job of a call for itself."""
 
     pause = 0.0
+    pauses = 1
 
     async def add(
         self,
@@ -107,7 +108,8 @@ class RowByRow(MemoryJobs):
             answer = await super().add([job])
             assert isinstance(answer, Added)
             known += answer.known
-            await asyncio.sleep(self.pause)
+            for _ in range(self.pauses):
+                await asyncio.sleep(self.pause)
         return Added(tuple(known))
 
 

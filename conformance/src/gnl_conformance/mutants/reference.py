@@ -18,7 +18,7 @@ from gnl_conformance._harness import StoreConformance
 from gnl_core.memory import MemoryStore
 from gnl_core.memory._jobs import JobTable
 from gnl_core.memory._store import _Data, system_clock
-from gnl_core.spi import SECOND, Capability
+from gnl_core.spi import SECOND, Capability, Instant
 
 
 class Space:
@@ -47,6 +47,9 @@ class ReferenceConformance(StoreConformance):
 
     async def drop(self, space: str) -> None:
         self.spaces.pop(space, None)
+
+    def simulated(self, clock: Callable[[], Instant]) -> MemoryStore:
+        return self.store(clock, table=self.table)
 
     async def age(self, space: str, seconds: float) -> None:
         self.spaces[space].now += int(seconds * SECOND)

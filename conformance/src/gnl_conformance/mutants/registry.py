@@ -35,16 +35,20 @@ class Mutant:
 _MUTANTS: list[Mutant] = []
 
 
-def breaks(rule: str, fragment: str) -> Callable[[Broken], Broken]:
-    """Register a broken table, store, jobs part or whole harness as a mutant of `rule`."""
+def breaks(rule: str, fragment: str, *, tier: Tier | None = None) -> Callable[[Broken], Broken]:
+    """Register a broken table, store, jobs part or whole harness as a mutant of `rule`.
+
+    `tier` is the one that has to tell; by default that of examples, of processes for a store
+    that can be opened by several.
+    """
 
     def register(broken: Broken) -> Broken:
         harness = _harness(broken)
         file_based = "MULTI_PROCESS" in {one.name for one in harness.capabilities}
-        tier = Tier.PROCESS if file_based else Tier.CASES
+        teller = tier or (Tier.PROCESS if file_based else Tier.CASES)
         how = (broken.__doc__ or "").strip()
         name = broken.__name__
-        _MUTANTS.append(Mutant(name, how, RULES[rule].id, fragment, harness, tier))
+        _MUTANTS.append(Mutant(name, how, RULES[rule].id, fragment, harness, teller))
         return broken
 
     return register

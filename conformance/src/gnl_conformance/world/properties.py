@@ -1,0 +1,108 @@
+"""What only worlds can show, since they know the true time and see handlers run.
+
+In their histories the stamps of calls are the time of the store's clock, and there are calls
+``run``, of handlers: asked is the hold, answered is why the handler was told to stop, or None.
+Like the checker's other properties these are pure functions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final
+
+from gnl_conformance._violation import Violation
+from gnl_conformance.checker import Found, Property
+from gnl_conformance.history import Call, History, Write
+from gnl_conformance.world.wire import EPOCH
+
+CALM: Final = "calm"
+"""Notes a history without any trouble, in which handlers ran one at a time."""
+
+_TOLD: Final = ("lost", "canceled")
+
+
+def instants_are_the_stores(history: History) -> Found:
+    """A grant is stamped with the store's time, between its claim's beginning and its end."""
+    for grants in history.grants.values():
+        for grant in grants:
+            call, at = grant.call, grant.granted_at - EPOCH
+            ended = math.inf if call.ended is None else call.ended
+            if not call.began // 1_000 <= at <= ended // 1_000:
+                sentence = f"a grant of job {grant.seq} is stamped {at} us into the world"
+                yield Violation("lease.clock", sentence, events=[str(call), str(grant)])
+
+
+def a_grant_runs_once(history: History) -> Found:
+    """No handler is called twice for one token."""
+    for (seq, token), runs in _runs(history).items():
+        if len(runs) > 1:
+            sentence = f"the handler of job {seq} ran {len(runs)} times for token {token}"
+            yield Violation("worker.once", sentence, events=list(map(str, runs)))
+
+
+def a_handler_is_told(history: History) -> Found:
+    """Once a renewal has said that a lease or job is gone, its handler knows or does not begin."""
+    for write, run in _known_gone(history):
+        if run.answered is not None and run.answered["why"] is None:
+            sentence = f"the handler of job {write.seq} was not told that it was {write.answer}"
+            yield Violation("worker.told", sentence, events=[str(write.call), str(run)])
+
+
+def a_lost_lease_is_left_alone(history: History) -> Found:
+    """Nothing is written for a lease that the worker knew to be lost before its handler ended."""
+    for write, run in _known_gone(history):
+        settlements = [
+            one.call
+            for one in history.settled.get(write.seq, ())
+            if one.token == write.token and one.call.began > (write.call.ended or 0)
+        ]
+        if write.answer == "lost" and settlements:
+            sentence = f"job {write.seq} was settled by a worker that knew its lease was lost"
+            events = [str(write.call), str(run), str(settlements[0])]
+            yield Violation("worker.silent", sentence, events=events)
+
+
+def a_lease_outlasts_its_handler(history: History) -> Found:
+    """Where nothing goes wrong no lease runs out, even if a handler blocks the event loop."""
+    if CALM not in history.notes:
+        return
+    for seq, grants in history.grants.items():
+        for first, second in pairwise(grants):
+            if second.reclaimed:
+                sentence = f"the lease of job {seq} ran out though nothing was wrong"
+                runs = _runs(history).get((seq, first.token), [])
+                yield Violation(
+                    "worker.renews", sentence, events=[str(first), *map(str, runs), str(second)]
+                )
+
+
+PROPERTIES: Final = (
+    Property("lease.clock", instants_are_the_stores),
+    Property("worker.once", a_grant_runs_once),
+    Property("worker.told", a_handler_is_told),
+    Property("worker.silent", a_lost_lease_is_left_alone),
+    Property("worker.renews", a_lease_outlasts_its_handler),
+)
+
+
+def _runs(history: History) -> dict[tuple[int, int], list[Call]]:
+    found: dict[tuple[int, int], list[Call]] = {}
+    for call in history.calls:
+        if call.op == "run":
+            found.setdefault((call.asked["seq"], call.asked["token"]), []).append(call)
+    return found
+
+
+def _known_gone(history: History) -> Iterator[tuple[Write, Call]]:
+    """Renewals that said no, each with the handler that ran on after the answer came."""
+    runs = _runs(history)
+    for writes in history.extended.values():
+        for write in writes:
+            known = write.call.ended
+            if write.answer not in _TOLD or known is None:
+                continue
+            for run in runs.get((write.seq, write.token), ()):
+                if run.who == write.call.who and (run.ended is None or run.ended > known):
+                    yield write, run
