@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from gnl_conformance._rules import RULES
 
-SHOWN_EVENTS = 6
-
 
 class Violation(AssertionError):
     """A store broke a rule. The text names rule, promise, what happened and how to run again."""
@@ -41,7 +39,7 @@ class Violation(AssertionError):
     def __str__(self) -> str:
         rule = RULES[self.rule]
         lines = [f"{rule.id} ({rule.promise}: {rule.says}) is broken: {self.sentence}"]
-        lines += [f"    {event}" for event in self.events[:SHOWN_EVENTS]]
+        lines += [f"    {event}" for event in self.events]
         if self.seed is not None:
             lines.append(f"seed: {self.seed}")
         if self.again:

@@ -1,32 +1,55 @@
-"""The same calls on this store and on the reference store give the same answers."""
+"""The model tier on a clock that the test moves: answers are the reference's to the microsecond."""
 
 from __future__ import annotations
 
-import random
-from typing import Any
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import ClassVar
 
+import asyncpg
 import pytest
 
-from gnl_conformance.lockstep import Clock, Pair
+from gnl_conformance import StoreConformance, grade
+from gnl_conformance._case import chosen
+from gnl_store_postgres import PostgresStore, open_postgres
 
 TEST_CLOCK = """
-create table test_clock (at bigint not null);
-insert into test_clock values (0);
-create or replace function gnl_now() returns bigint language sql volatile as
-'select at from SCHEMA.test_clock'
+create table {0}.test_clock (at bigint not null);
+insert into {0}.test_clock values (1000000000);
+create or replace function {0}.gnl_now() returns bigint language sql volatile as
+'select at from {0}.test_clock'
 """
 
 
-@pytest.mark.parametrize("seed", range(6))
-async def test_answers_are_those_of_the_reference_store(seed: int, space: Any) -> None:
-    clock = Clock()
-    async with space.opened() as store, space.connected() as control:
-        await control.execute(TEST_CLOCK.replace("SCHEMA", space.schema))
+class OnItsOwnClock(StoreConformance):
+    url: ClassVar[str]
+    controls: ClassVar[dict[str, asyncpg.Connection]] = {}
 
-        async def move(now: int) -> None:
-            await control.execute("update test_clock set at = $1", now)
+    @asynccontextmanager
+    async def connect(self, space: str) -> AsyncIterator[PostgresStore]:
+        store = await open_postgres(f"{self.url}{'&' if '?' in self.url else '?'}schema={space}")
+        await store.upgrade()
+        control = self.controls[space] = await asyncpg.connect(self.url)
+        try:
+            await control.execute(TEST_CLOCK.format(space))
+            yield store
+        finally:
+            await control.close()
+            await store.close()
 
-        await move(clock.now)
-        pair = Pair(random.Random(seed), clock, store.jobs, move)
-        await pair.run(400)
-    assert pair.grants > 50
+    async def age(self, space: str, seconds: float) -> None:
+        moved = f"update {space}.test_clock set at = at + $1"
+        await self.controls[space].execute(moved, int(seconds * 1_000_000))
+
+    async def drop(self, space: str) -> None:
+        connection = await asyncpg.connect(self.url)
+        await connection.execute(f"drop schema if exists {space} cascade")
+        await connection.close()
+
+
+def test_answers_are_those_of_the_reference_store(
+    server_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(OnItsOwnClock, "url", server_url, raising=False)
+    grades = [grade(OnItsOwnClock(), case) for case in chosen(["model"])]
+    assert {one.outcome for one in grades} == {"passed"}, [one.why for one in grades if one.why]

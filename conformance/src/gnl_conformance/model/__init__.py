@@ -1,0 +1,1 @@
+"""The model tier: scripts played on the store and on the reference, answer by answer."""
