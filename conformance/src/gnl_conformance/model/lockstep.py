@@ -11,6 +11,7 @@ from gnl_conformance.model import judge
 from gnl_conformance.model.difference import Difference
 from gnl_conformance.model.listings import Listings
 from gnl_conformance.model.script import (
+    FINISHED,
     HOUR,
     LANES,
     TYPES,
@@ -33,6 +34,7 @@ from gnl_conformance.model.sides import Side, Sides
 from gnl_core.memory import MemoryStore
 from gnl_core.spi import (
     Claimed,
+    Done,
     Duration,
     EveryLane,
     Instant,
@@ -92,6 +94,18 @@ class Lockstep:
             await self._step(step)
         await self._compare_all()
 
+    async def clear(self) -> bool:
+        """Take all jobs out of the store; true if it is empty then, and may be played on again."""
+        jobs = self._ours.jobs
+        latest = {hold.seq: hold for hold in self._ours.holds}
+        if latest:
+            await jobs.settle([Outcome(hold, Done("null")) for hold in latest.values()])
+        for key in self._keys:
+            await jobs.cancel(*key)
+        await jobs.prune(FINISHED, keep=0)
+        left = await jobs.page(EveryLane(), None, 1)
+        return not left.items and not await jobs.lanes()
+
     async def _step(self, step: Step) -> None:
         await self._let_time_pass(step)
         await self._plays[type(step)](step)
@@ -126,9 +140,16 @@ class Lockstep:
         judge.compare_add(*await self._sides.ask(add))  # type: ignore[arg-type] # what add answers
 
     def _key_of(self, number: int, one: NewOne) -> Key:
-        if one.again is not None and one.again < len(self._keys):
-            return one.lane, self._keys[-1 - one.again][1]
-        return one.lane, f"j{len(self._keys) + number}"
+        if one.again is None or one.again >= len(self._keys):
+            return one.lane, f"j{len(self._keys) + number}"
+        lane, id_ = self._keys[-1 - one.again]
+        kinds: dict[str, Key] = {
+            "same": (lane, id_),
+            "elsewhere": (one.lane, id_),
+            "upper": (lane, id_.upper()),
+            "blank": (lane, f"{id_} "),
+        }
+        return kinds[one.like]
 
     async def _claim(self, step: Claim) -> None:
         def claim(side: Side) -> Awaitable[Claimed]:

@@ -7,7 +7,7 @@ gives them ids and tokens. A place that there is not is left out.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from gnl_core.spi import SECOND, Duration, JobState, Scope, Verdict
 
@@ -16,6 +16,9 @@ LANES: Final = (None, "a", "A", "a ", "\uff5a", "\U0001f600")
 TYPES: Final = ("t", "u")
 PAYLOADS: Final = ("null", '{"b": 1,  "a": 1.0}', ' "é" ')
 FINISHED: Final = (JobState.DONE, JobState.DEAD, JobState.CANCELED)
+
+Like: TypeAlias = Literal["same", "elsewhere", "upper", "blank"]
+"""The same id in the same lane, or in another, in capitals, or with a blank behind it."""
 
 HOUR: Final[Duration] = 3_600 * SECOND
 
@@ -50,7 +53,7 @@ RUNNING: Final = Times((3 * HOUR, HOUR), (0, HOUR), (), (0, HOUR))
 
 @dataclass(frozen=True, slots=True)
 class NewOne:
-    """A job to add; `again` is the place of a job whose id it takes."""
+    """A job to add; `again` is the place of a job whose id it takes, changed as `like` says."""
 
     lane: str | None
     type: str
@@ -60,6 +63,7 @@ class NewOne:
     delay: Duration
     run_at: Duration | None
     """Counted from the store's now, which makes it the instant of a `NewJob`."""
+    like: Like = "same"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from gnl_conformance.model.script import (
     Change,
     Claim,
     Extend,
+    Like,
     Look,
     Move,
     NewOne,
@@ -35,6 +36,7 @@ STEPS = 30
 """A script is this long, or ends before."""
 
 _MOST_PLACES = 12
+_LIKE: tuple[Like, ...] = ("same", "same", "elsewhere", "upper", "blank")
 _GO_ON = st.integers(0, 2**16 - 1)
 
 
@@ -58,8 +60,8 @@ def _steps(times: Times) -> st.SearchStrategy[Step]:
         (3, _extensions(times)),
         (4, _changes()),
         (1, _looks()),
-        (1, _browses()),
-        (1, st.just(Turn())),
+        (2, _browses()),
+        (2, st.just(Turn())),
         (1, _prunes(times)),
     ]
     if times.moves:
@@ -82,6 +84,7 @@ def _adds(times: Times) -> st.SearchStrategy[Step]:
         _one((None, None, 1, 2)),
         _one((0, 0, *times.delays)),
         _seldom(_one((*times.delays, *[-delay for delay in times.delays if delay]))),
+        _one(_LIKE),
     )
     depth = _one((None, None, None, 1, 3, 6))
     return st.builds(Add, _some(one, 5), depth)
@@ -118,7 +121,8 @@ def _looks() -> st.SearchStrategy[Step]:
 def _browses() -> st.SearchStrategy[Step]:
     scopes = _one((EveryLane(), *map(OneLane, LANES)))
     some = st.sets(_one(tuple(JobState)), max_size=3)
-    states = some.map(lambda found: tuple(sorted(found, key=lambda state: state.value)))
+    filters = some.map(lambda found: tuple(sorted(found, key=lambda state: state.value)))
+    states = _weighed([(2, st.just(())), (1, filters)])
     return st.builds(Browse, scopes, _one((1, 2, 5)), states)
 
 
