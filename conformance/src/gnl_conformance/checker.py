@@ -227,6 +227,8 @@ class Property:
 
     rule: str
     holds: Callable[[History], Found]
+    at_end: bool = False
+    """True if only a complete history can be judged: what is missing may still come."""
 
     @property
     def name(self) -> str:
@@ -235,20 +237,20 @@ class Property:
 
 
 PROPERTIES = (
-    Property("store.kept", nothing_is_lost),
-    Property("store.kept", what_ended_stays_ended),
+    Property("store.kept", nothing_is_lost, at_end=True),
+    Property("store.kept", what_ended_stays_ended, at_end=True),
     Property("lease.exclusive", no_job_has_two_live_leases),
     Property("lease.token", tokens_grow),
     Property("lease.fenced", stale_tokens_change_nothing),
     Property("lease.fenced", a_hold_ends_once),
-    Property("lease.fenced", refusals_were_seen),
-    Property("lease.reclaimed", reclaims_were_seen),
+    Property("lease.fenced", refusals_were_seen, at_end=True),
+    Property("lease.reclaimed", reclaims_were_seen, at_end=True),
     Property("attempt.bounded", attempts_are_counted),
     Property("attempt.cancel", a_cancel_is_final),
-    Property("enqueue.atomic", adds_are_whole),
+    Property("enqueue.atomic", adds_are_whole, at_end=True),
     Property("enqueue.once", an_id_is_one_job),
     Property("list.snapshot", listings_are_snapshots),
-    Property("store.live", all_work_ends),
+    Property("store.live", all_work_ends, at_end=True),
     Property("store.errors", no_other_errors_escape),
 )
 
@@ -256,6 +258,12 @@ PROPERTIES = (
 def check(history: History) -> list[Violation]:
     """Every violation of every property."""
     return [found for one in PROPERTIES for found in one.holds(history)]
+
+
+def so_far(history: History) -> set[tuple[str, str]]:
+    """Rule and sentence of what an incomplete history already shows to be broken."""
+    running = [one for one in PROPERTIES if not one.at_end]
+    return {(found.rule, found.sentence) for one in running for found in one.holds(history)}
 
 
 def _after(later: Call, earlier: Call) -> bool:

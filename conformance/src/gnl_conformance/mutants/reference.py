@@ -68,7 +68,8 @@ class FileTable:
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 table = self.load()
                 answer = getattr(table, name)(*arguments)
-                self.save(table)
+                if name not in _READS:
+                    self.save(table)
                 return answer
 
         return call
@@ -88,6 +89,7 @@ class FileTable:
         new.replace(self._path)
 
 
+_READS = ("now", "get", "page", "depth", "lanes")
 _NOT_KEPT = ("_lock", "_clock")
 
 

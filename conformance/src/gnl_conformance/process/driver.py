@@ -11,6 +11,7 @@ from pathlib import Path
 
 from gnl_conformance import _entries as entries
 from gnl_conformance._harness import StoreConformance, owns_its_server, where
+from gnl_conformance.checker import so_far
 from gnl_conformance.history import History, Writer, read
 from gnl_conformance.process.actors import Actor
 from gnl_conformance.process.play import QUIET, STOP, TTL
@@ -19,6 +20,7 @@ from gnl_core.spi import SECOND, EveryLane, JobRecord, Store, StoreUnavailable
 CAST = ("producer", "producer", "worker", "worker", "sleeper", "lister")
 START_LIMIT = 30.0
 QUIET_LIMIT = 20.0
+LOOK_EVERY = 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,9 @@ class _Driver:
         (self.folder / STOP).touch()
         await self._farewell()
         await self._write_down_the_end(store)
+        return self._history()
+
+    def _history(self) -> History:
         return read(sorted(self.folder.glob("*.jsonl")), self.notes)
 
     def end(self) -> None:
@@ -82,8 +87,19 @@ class _Driver:
             await asyncio.sleep(0.05)
 
     async def _storm(self, until: float) -> None:
+        """Strike, until it is time or until the store is seen to be broken."""
         restart_at = time.monotonic() + self.harness.seconds * 0.3
+        look_at = time.monotonic() + LOOK_EVERY
+        seen: set[tuple[str, str]] = set()
         while time.monotonic() < until:
+            if time.monotonic() > look_at:
+                # One process's file may be read before, another's after a call: only what is
+                # still seen at the second look is not owed to that.
+                before, seen = seen, so_far(self._history())
+                if before & seen:
+                    self._note("the store was seen to be broken: no more strikes")
+                    return
+                look_at = time.monotonic() + LOOK_EVERY
             await asyncio.sleep(self.rng.uniform(0.1, 0.3))
             # The sleeper is spared, whose late writes the store has to refuse, and the lister,
             # whose listings have to come to their end to be judged.
