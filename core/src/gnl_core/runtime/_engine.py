@@ -63,6 +63,7 @@ class Engine(Generic[GrantT, VerdictT]):
         self._settler = Settler(
             boundary,
             settled=self._count,
+            busy=self._is_busy,
             pause=trouble_wait(options, machine.random),
             logger=logger,
         )
@@ -170,6 +171,9 @@ class Engine(Generic[GrantT, VerdictT]):
         if not execution.done:  # cancelled before it began
             self._runner.give_back(execution)
         self._poller.note_end()
+
+    def _is_busy(self) -> bool:
+        return self._slots.running > 0
 
     def _count(self, answers: Sequence[Settled]) -> None:
         self._settled += len(answers) - answers.count(Settled.LOST)

@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from typing import Generic
+from typing import Final, Generic
 
 from gnl_core.errors import StoreError, StoreRejected
 from gnl_core.runtime._boundary import Boundary, GrantT, Settled, VerdictT
 from gnl_core.runtime._pace import IdleWait
+
+
+GATHER: Final = 0.002
+"""Seconds that a batch waits for more outcomes while other handlers still run."""
 
 
 class Settler(Generic[GrantT, VerdictT]):
@@ -23,11 +27,13 @@ class Settler(Generic[GrantT, VerdictT]):
         boundary: Boundary[GrantT, VerdictT],
         *,
         settled: Callable[[Sequence[Settled]], None],
+        busy: Callable[[], bool],
         pause: IdleWait,
         logger: logging.Logger,
     ) -> None:
         self._boundary = boundary
         self._settled = settled
+        self._busy = busy
         self._pause = pause
         self._logger = logger
         self._pending: list[tuple[GrantT, VerdictT]] = []
@@ -56,6 +62,8 @@ class Settler(Generic[GrantT, VerdictT]):
         """Write for ever."""
         while True:
             await self._something.wait()
+            if self._busy():
+                await asyncio.sleep(GATHER)
             self._something.clear()
             batch, self._pending = self._pending, []
             try:
