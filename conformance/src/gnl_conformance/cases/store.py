@@ -141,6 +141,7 @@ async def finished_jobs_are_pruned_by_age(t: Trial) -> None:
     left = sorted(ids(list((await t.jobs.page(OneLane(None), None, 50)).items)))
     expected = ["new canceled", "new dead", "new done", "old running", "old waiting"]
     t.equal(left, expected, "jobs left")
+    t.equal(await t.jobs.prune(_FINISHED, older_than=0), 3, "jobs pruned of whatever age")
 
 
 @case("store.prune")

@@ -129,6 +129,21 @@ class PruneIgnoresAge(JobTable):
         return super().prune(states, 0 if young else older_than, keep, limit)
 
 
+@breaks("store.prune", "of whatever age")
+class PruneWantsThemOlder(JobTable):
+    """Leaves the jobs that finished just as long ago as was asked for."""
+
+    def prune(
+        self,
+        states: Collection[JobState],
+        older_than: Duration | None,
+        keep: int | None,
+        limit: int,
+    ) -> int:
+        older = None if older_than is None else older_than + 1
+        return super().prune(states, older, keep, limit)
+
+
 @breaks("store.prune", "jobs pruned first")
 class PrunesById(JobTable):
     """Prunes in the order of adding, not of finishing."""

@@ -13,21 +13,30 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TypeAlias, TypeVar, cast
 
 from gnl_core.spi import Instant, StoreRejected, StoreUnavailable
 from gnl_store_files.lines import Json, pack, sync_folder, unpack, write
 from gnl_store_files.tables import Tables
 
 VERSION = 1
+Clock: TypeAlias = Callable[[int], Instant]
+"""What tells the time, given the descriptor of a file that it may touch."""
 Answer = TypeVar("Answer")
+
+
+def file_clock(descriptor: int) -> Instant:
+    """The clock of the file system, in the moment in which it notes that a file was changed."""
+    os.utime(descriptor)
+    return os.fstat(descriptor).st_mtime_ns // 1_000
 
 
 class Log:
     """One handle on a folder: descriptors of its own, tables of its own."""
 
-    def __init__(self, folder: Path, *, timeout: float, compact_after: int) -> None:
+    def __init__(self, folder: Path, *, timeout: float, compact_after: int, clock: Clock) -> None:
         self._folder = folder
+        self._clock = clock
         self._path = folder / "log"
         self._timeout = timeout
         self._compact_after = compact_after
@@ -115,12 +124,10 @@ class Log:
             time.sleep(0.001)
 
     def _tell_time(self) -> Instant:
-        """The file system's clock, or the latest instant told if that is ahead of it."""
+        """The clock, or the latest instant told if that is ahead of it."""
         assert self._lock is not None
-        os.utime(self._lock)
-        here = os.fstat(self._lock).st_mtime_ns // 1000
         told = int(os.pread(self._lock, 20, 0) or b"0")
-        now = max(here, told, self._tables.at)
+        now = max(self._clock(self._lock), told, self._tables.at)
         os.pwrite(self._lock, b"%020d" % now, 0)
         return now
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from gnl_core.spi import Capability, Instant, JobStore, SchemaVersion, Store, StoreRejected
 from gnl_store_files.jobs import FileJobs
-from gnl_store_files.log import VERSION, Log
+from gnl_store_files.log import VERSION, Clock, Log, file_clock
 from gnl_store_files.tables import Tables
 
 Answer = TypeVar("Answer")
@@ -21,14 +22,23 @@ class FileStore:
     """`Store` on a folder. File calls block, so each handle has a thread for them.
 
     `timeout` is how many seconds a call waits for the lock. `compact_after` is how many rows
-    about the past the log may hold before it is rewritten.
+    about the past the log may hold before it is rewritten. `clock` stands in for that of the file
+    system, for tests.
     """
 
-    def __init__(self, folder: Path, *, timeout: float = 30.0, compact_after: int = 10_000) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        timeout: float = 30.0,
+        compact_after: int = 10_000,
+        clock: Clock = file_clock,
+    ) -> None:
         self._folder = folder
-        self._timeout = timeout
-        self._compact_after = compact_after
-        self._log = Log(folder, timeout=timeout, compact_after=compact_after)
+        self._again = partial(
+            FileStore, folder, timeout=timeout, compact_after=compact_after, clock=clock
+        )
+        self._log = Log(folder, timeout=timeout, compact_after=compact_after, clock=clock)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="gnl-store-files")
         self._closed = False
         self._jobs = FileJobs(self._decide)
@@ -61,7 +71,7 @@ class FileStore:
 
     async def sibling(self) -> Store:
         """Another handle, with a thread and descriptors of its own."""
-        return FileStore(self._folder, timeout=self._timeout, compact_after=self._compact_after)
+        return self._again()
 
     async def close(self) -> None:
         """Wait for calls under way, and give thread and descriptors back."""
