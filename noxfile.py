@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 import shutil
 import sys
@@ -15,6 +16,21 @@ SERVERS = {"gnl-store-postgres": "postgres"}
 """Stores that need a server to run a job, and which server the kit shall start."""
 EXAMPLE = "examples/store_on_files"
 """The package of the page "Write a store": installed for its tests, not built."""
+
+STORES = {
+    "memory": "core/tests/test_conformance.py:TestMemory",
+    "sqlite": "stores/gnl-store-sqlite/tests/test_conformance.py:TestSqlite",
+    "postgres": "stores/gnl-store-postgres/tests/test_conformance.py:TestPostgres",
+}
+"""Every store, with the harness by which the conformance kit grades it."""
+TIERS = ("cases", "model", "world", "process")
+IN_ONE_PROCESS = {"memory"}
+"""Stores that other processes cannot open: the process tier does not apply."""
+NIGHT = {"seeds": 1_000, "seconds": 120}
+"""How much the long run does; without it a store is graded within five minutes."""
+
+PYTHON_OF_KIT: list[str] = []
+"""Left by the session `kit` to those that require it."""
 
 nox.needs_version = ">=2024.10.9"
 nox.options.sessions = ["lint", "types", "docs", "wheels", "tests"]
@@ -71,6 +87,38 @@ def tests(session: nox.Session) -> None:
     """Every test of every distribution; GNL_REQUIRE=all makes a missing server a failure."""
     _install_all(session, "test")
     session.run("python", "-m", "pytest", *session.posargs)
+
+
+def _graded() -> list[object]:
+    """Each store with each tier; `nox -t sqlite` runs all of one store."""
+    return [
+        nox.param(store, tier, id=f"{store}-{tier}", tags=[store])
+        for store in STORES
+        for tier in TIERS
+        if not (tier == "process" and store in IN_ONE_PROCESS)
+    ]
+
+
+@nox.session(reuse_venv=True)
+def kit(session: nox.Session) -> None:
+    """Install what `conformance` runs in, once for all stores and tiers."""
+    _install_all(session)
+    PYTHON_OF_KIT.append(str(Path(session.bin) / "python"))
+
+
+@nox.session(venv_backend="none", requires=["kit"])
+@nox.parametrize(("store", "tier"), _graded())
+def conformance(session: nox.Session, store: str, tier: str) -> None:
+    """Grade one store by one tier of the kit; `-- long` does more of it, with today's seeds."""
+    options = ["--tier", tier, "--require", "--json", f"build/conformance/{store}-{tier}.json"]
+    asked = list(session.posargs)
+    if "long" in asked:
+        asked.remove("long")
+        first = datetime.datetime.now(datetime.UTC).date().toordinal() * NIGHT["seeds"]
+        seeds = f"{first}-{first + NIGHT['seeds'] - 1}"
+        options += ["--seeds", seeds, "--seconds", str(NIGHT["seconds"])]
+    command = (PYTHON_OF_KIT[-1], "-m", "gnl_conformance", STORES[store])
+    session.run(*command, *options, *asked, external=True)
 
 
 @nox.session
