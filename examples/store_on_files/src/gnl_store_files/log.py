@@ -194,7 +194,7 @@ class Log:
 
     def _compact(self) -> None:
         """Replace the log by one line of all tables, once most of it is about the past."""
-        if self._rows > self._compact_after + 4 * len(self._tables.jobs):
+        if self._rows > self._compact_after + 2 * len(self._tables.jobs):
             # The decision stands whether this succeeds or not; the next one tries again.
             with suppress(OSError):
                 self._replace_log([{"version": VERSION}, self._tables.everything()])
