@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnl_core import Job, Page, cancel_job, enqueue, enqueue_many, list_all_jobs, list_jobs
+from gnl_core._cursor import read_cursor, write_cursor
 from gnl_core.errors import InvalidCursor, InvalidInput
 from gnl_core.memory import MemoryStore
-from gnl_core.queue._cursor import read_cursor, write_cursor
 
 
 @pytest.fixture

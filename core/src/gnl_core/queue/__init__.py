@@ -1,5 +1,6 @@
 """The queue: jobs from enqueuing to their result."""
 
+from gnl_core._pages import Page
 from gnl_core.queue._context import DeadLetter, GiveBack, JobContext, Retry
 from gnl_core.queue._control import (
     CancelAnswer,
@@ -13,7 +14,7 @@ from gnl_core.queue._control import (
 )
 from gnl_core.queue._enqueue import OnConflict, enqueue, enqueue_many
 from gnl_core.queue._job import Job
-from gnl_core.queue._listing import Page, list_all_jobs, list_jobs
+from gnl_core.queue._listing import list_all_jobs, list_jobs
 from gnl_core.queue._records import JobFailure, JobInfo
 from gnl_core.queue._worker import Worker
 

@@ -6,10 +6,10 @@ from collections.abc import Collection
 from enum import StrEnum
 from typing import Final
 
+from gnl_core._counts import check_count
 from gnl_core._durations import Seconds, to_duration
 from gnl_core.errors import InvalidInput
 from gnl_core.ids import check_name
-from gnl_core.queue._job import check_count
 from gnl_core.queue._listing import to_state
 from gnl_core.queue._records import JobInfo, to_info
 from gnl_core.spi import JobState, Lane, Store

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Literal, TypeAlias
 
+from gnl_core._counts import check_count
 from gnl_core._durations import Seconds
 from gnl_core._shown import shown
 from gnl_core.errors import InvalidInput, InvalidJob, QueueFull
 from gnl_core.ids import check_name, new_id
 from gnl_core.queue._batch import Batch, Conflict, find_conflict, prepare
-from gnl_core.queue._job import Job, check_count, to_new_job
+from gnl_core.queue._job import Job, to_new_job
 from gnl_core.spi import Added, Known, NewJob, Store
 
 OnConflict: TypeAlias = Literal["keep", "raise"]

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY
 from datetime import datetime
-from typing import Final
 
+from gnl_core._counts import check_count
 from gnl_core._durations import Seconds, to_duration, to_instant
-from gnl_core._shown import shown
 from gnl_core._value import value
 from gnl_core.codec import encode
 from gnl_core.errors import InvalidInput
 from gnl_core.ids import check_name
 from gnl_core.spi import Instant, NewJob
-
-LARGEST_COUNT: Final = 2**31 - 1
 
 
 @value
@@ -50,15 +47,3 @@ def _run_at(job: Job) -> Instant | None:
     if job.delay is not None:
         raise InvalidInput("both delay and run_at are given; leave one out")
     return to_instant(job.run_at, "run_at")
-
-
-def check_count(value: object, what: str, *, least: int) -> int | None:
-    """`value` if it is None or a whole number from `least` up. Raises `InvalidInput`."""
-    if value is None:
-        return None
-    if type(value) is not int or not least <= value <= LARGEST_COUNT:
-        raise InvalidInput(
-            f"{what} is {shown(value)}; it must be a whole number from {least}"
-            f" to {LARGEST_COUNT:,}, or None"
-        )
-    return value

@@ -10,8 +10,8 @@ from gnl_core.backoff import Backoff, next_delay
 from gnl_core.codec import decode, encode
 from gnl_core.errortext import describe
 from gnl_core.queue._context import DeadLetter, GiveBack, JobContext, Retry
-from gnl_core.queue._handlers import Handler, blocks
-from gnl_core.runtime import Invocation, Settled, Signal, Taken
+from gnl_core.queue._handlers import Handler
+from gnl_core.runtime import Invocation, Settled, Signal, Taken, blocks
 from gnl_core.spi import (
     SECOND,
     Dead,

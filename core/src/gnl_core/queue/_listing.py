@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Generic, TypeVar
-
+from gnl_core._cursor import read_cursor, write_cursor
+from gnl_core._pages import Page, check_limit
 from gnl_core._shown import shown
 from gnl_core.errors import InvalidCursor, InvalidInput, StoreRejected
 from gnl_core.ids import check_name
-from gnl_core.queue._cursor import read_cursor, write_cursor
 from gnl_core.queue._records import JobInfo, to_info
 from gnl_core.spi import EveryLane, JobPage, JobState, OneLane, Scope, Store
-
-T_co = TypeVar("T_co", covariant=True)
-
-MAX_LIMIT = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class Page(Generic[T_co]):
-    """Some items, and the cursor for the next page (None: this was the last)."""
-
-    items: tuple[T_co, ...]
-    next_cursor: str | None
 
 
 async def list_jobs(
@@ -74,10 +60,7 @@ async def _page(
     work: Store, scope: Scope, cursor: str | None, limit: int, state: JobState | str | None
 ) -> Page[JobInfo]:
     wanted = None if state is None else to_state(state)
-    if type(limit) is not int or not 1 <= limit <= MAX_LIMIT:
-        raise InvalidInput(
-            f"limit is {shown(limit)}; it must be a whole number from 1 to {MAX_LIMIT:,}"
-        )
+    check_limit(limit)
     listing = _listing(scope, wanted)
     position = None if cursor is None else read_cursor(listing, cursor)
     page = await _ask(work, scope, position, limit, wanted)

@@ -11,7 +11,6 @@ from gnl_core.errors import StoreError, StoreRejected
 from gnl_core.runtime._boundary import Boundary, GrantT, Settled, VerdictT
 from gnl_core.runtime._pace import IdleWait
 
-
 GATHER: Final = 0.002
 """Seconds that a batch waits for more outcomes while other handlers still run."""
 

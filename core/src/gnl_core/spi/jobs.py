@@ -23,8 +23,9 @@ a store may also let claims wait for each other, never for an open transaction o
 What a store may not assume
 ---------------------------
 Sequence numbers are taken before the commit, grow in the order of taking, have gaps, and are
-never used again, also not those of pruned jobs: they say nothing about what is visible. An id, a lock or a lane seen by one statement may have
-changed by the next one, so each method is one transaction, or one conditional write.
+never used again, also not those of pruned jobs: they say nothing about what is visible. An id,
+a lock or a lane seen by one statement may have changed by the next one, so each method is one
+transaction, or one conditional write.
 """
 
 from __future__ import annotations
