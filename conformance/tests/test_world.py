@@ -7,8 +7,10 @@ from collections import Counter
 
 import pytest
 
-from gnl_conformance import grade
+from gnl_conformance import StoreConformance, grade
 from gnl_conformance._case import chosen
+from gnl_conformance.mutants.attempt import ReclaimIsFree
+from gnl_conformance.mutants.lease import SettleIgnoresToken
 from gnl_conformance.mutants.reference import ReferenceConformance
 from gnl_conformance.world.batch import play_batch
 from gnl_conformance.world.play import Parts, Played, play
@@ -106,3 +108,24 @@ def test_nothing_a_process_does_comes_after_its_end(worlds: list[Played]) -> Non
             name, _, life = call.who.partition(".")
             lives.setdefault(name, []).append(int(life or 0))
         assert all(found == sorted(found) for found in lives.values())
+
+
+def test_a_store_is_told_the_calls_of_worlds_and_compared() -> None:
+    (case,) = chosen(["world"], ["lane.order"])
+    assert grade(ReferenceConformance(), case).outcome == "passed"
+    for table, rule in ((ReclaimIsFree, "attempt.bounded"), (SettleIgnoresToken, "lease.fenced")):
+        harness = type("Broken", (ReferenceConformance,), {"table": table})()
+        found = grade(harness, case, again="again")
+        assert (found.outcome, found.why.split(" ")[0]) == ("failed", rule)
+        assert found.seed is not None
+
+
+def test_a_store_whose_clock_cannot_be_moved_is_told_nothing_and_passes_nothing() -> None:
+    class Timeless(ReferenceConformance):
+        age = StoreConformance.age
+
+        def simulated(self, clock: object) -> None:
+            return None
+
+    outcomes = {grade(Timeless(), case).outcome for case in chosen(["world"])}
+    assert outcomes == {"not-applicable"}

@@ -3,6 +3,8 @@
 import asyncio
 import random
 
+import pytest
+
 from gnl_conformance.world.loop import SECOND, VirtualTime
 from gnl_conformance.world.process import Beside, Process
 
@@ -137,3 +139,30 @@ def test_what_cannot_be_cancelled_at_once_is_cancelled_again() -> None:
     process(time).start(stubborn)
     time.run(SECOND)
     time.end()
+
+
+def test_a_wait_too_short_to_be_told_from_none_still_moves_the_clock() -> None:
+    time, seen = world(), []
+
+    async def wait() -> None:
+        until = one.loop.time() + 2.0
+        while one.loop.time() < until:  # what a timeout does that is called a little too early
+            await asyncio.sleep((until - one.loop.time()) / 2)
+        seen.append(time.now)
+
+    one = process(time, offset=3_600.1, rate=0.9)
+    one.start(wait)
+    time.run(HOUR * SECOND)
+    assert len(seen) == 1
+
+
+def test_something_that_runs_for_ever_at_one_instant_is_an_error() -> None:
+    time = world()
+
+    async def spin() -> None:
+        while True:
+            await asyncio.sleep(0)
+
+    process(time).start(spin)
+    with pytest.raises(RuntimeError, match="runs for ever at 0 us"):
+        time.run(SECOND)

@@ -1,6 +1,6 @@
 """The memory store keeps every rule. Its clock stands still unless it is moved."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import ClassVar
 
@@ -23,6 +23,9 @@ class TestMemory(StoreConformance):
         store = await self.spaces.setdefault(space, Space()).store.sibling()
         yield store
         await store.close()
+
+    def simulated(self, clock: Callable[[], int]) -> MemoryStore:
+        return MemoryStore(clock)
 
     async def drop(self, space: str) -> None:
         self.spaces.pop(space, None)

@@ -1,4 +1,4 @@
-"""The model tier on a clock that the test moves: answers are the reference's to the microsecond."""
+"""Model and worlds on a clock that the test moves: the reference's answers, to the microsecond."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import pytest
 from gnl_conformance import StoreConformance, grade
 from gnl_conformance._case import chosen
 from gnl_store_postgres import PostgresStore, open_postgres
+
+CASES = [*chosen(["model"]), *chosen(["world"], ["lane.order"])]
 
 TEST_CLOCK = """
 create table {0}.test_clock (at bigint not null);
@@ -51,5 +53,5 @@ def test_answers_are_those_of_the_reference_store(
     server_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(OnItsOwnClock, "url", server_url, raising=False)
-    grades = [grade(OnItsOwnClock(), case) for case in chosen(["model"])]
+    grades = [grade(OnItsOwnClock(), case) for case in CASES]
     assert {one.outcome for one in grades} == {"passed"}, [one.why for one in grades if one.why]

@@ -1,4 +1,4 @@
-"""The model tier on a clock that the test moves: answers are the reference's to the microsecond."""
+"""Model and worlds on a clock that the test moves: the reference's answers, to the microsecond."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from gnl_conformance import StoreConformance, grade
 from gnl_conformance._case import chosen
 from gnl_store_sqlite._store import SqliteStore
 from gnl_store_sqlite._url import Location
+
+CASES = [*chosen(["model"]), *chosen(["world"], ["lane.order"])]
 
 
 class OnItsOwnClock(StoreConformance):
@@ -35,5 +37,5 @@ class OnItsOwnClock(StoreConformance):
 
 
 def test_answers_are_those_of_the_reference_store() -> None:
-    grades = [grade(OnItsOwnClock(), case) for case in chosen(["model"])]
+    grades = [grade(OnItsOwnClock(), case) for case in CASES]
     assert {one.outcome for one in grades} == {"passed"}, [one.why for one in grades if one.why]

@@ -1,4 +1,7 @@
-"""What must be true of every simulated world: the checker, property by property."""
+"""What must be true of every simulated world: the checker, property by property.
+
+A store that cannot live in a world is told the calls of some worlds, and compared.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,23 @@ import threading
 from functools import partial
 
 from gnl_conformance._case import Body, Tier, case
-from gnl_conformance._harness import StoreConformance
+from gnl_conformance._harness import StoreConformance, owns_its_time
 from gnl_conformance._trial import Trial
-from gnl_conformance._violation import NotApplicable
+from gnl_conformance._violation import NotApplicable, Violation
 from gnl_conformance.checker import Property
+from gnl_conformance.model.run import Stage
+from gnl_conformance.model.script import STILL
 from gnl_conformance.world.batch import WORLD_PROPERTIES, Batch, play_batch
 from gnl_conformance.world.play import Clock, Parts
+from gnl_conformance.world.script import script_of
 from gnl_conformance.world.sometimes import ENOUGH, unseen
 from gnl_core.spi import Store
 
 _LIMIT = 24 * 3_600.0
 """Seconds; a run of many worlds takes as long as it takes."""
+
+_TOLD = 50
+"""Worlds whose calls are told to a store."""
 
 _BATCHES: dict[tuple[type[StoreConformance], range], Batch] = {}
 
@@ -75,3 +84,21 @@ async def the_worlds_had_every_kind_of_trouble(t: Trial) -> None:
         raise NotApplicable(f"{batch.worlds} worlds are too few to have seen everything")
     never = unseen(batch.seen)
     t.check(not never, f"in {batch.worlds} worlds it was never seen that {'; '.join(never)}")
+
+
+@case("lane.order", tier=Tier.WORLD, time_limit=_LIMIT)
+async def the_calls_of_worlds_are_answered_as_by_the_reference(t: Trial) -> None:
+    if not owns_its_time(t.harness):
+        raise NotApplicable("its clock cannot be moved (`age`), so a world cannot be told to it")
+    stage = Stage(t.harness)
+    try:
+        if await stage.times() is not STILL:
+            raise NotApplicable("its clock also moves by itself, so answers cannot be compared")
+        for seed in t.harness.worlds[:_TOLD]:
+            script = await asyncio.to_thread(script_of, seed)
+            try:
+                await stage.play(script)
+            except Violation as found:
+                raise found.placed(seed=seed) from found
+    finally:
+        await stage.close()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection, Coroutine, Iterator
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
 from dataclasses import replace
 
 from gnl_conformance._case import Tier
 from gnl_conformance.mutants.attempt import LateResultWins, ReclaimIsFree
 from gnl_conformance.mutants.enqueue import ForgetsFinishedIds, RowByRow
+from gnl_conformance.mutants.lane import GlobalFifo
 from gnl_conformance.mutants.lease import (
     ExtendIgnoresToken,
     NeverReclaims,
@@ -51,6 +52,7 @@ for _rule, _fragment, _broken in (
     ("attempt.cancel", "after a cancel", LateResultWins),
     ("enqueue.once", "was created", ForgetsFinishedIds),
     ("list.snapshot", "added after page 1 and listed", ListsNewArrivals),
+    ("lane.order", "grants of a claim", GlobalFifo),
 ):
     breaks(_rule, _fragment, tier=Tier.WORLD)(_broken)
 
@@ -183,16 +185,22 @@ class BrokenWorker(Worker):
         """Break it."""
 
 
+def _swap(part: object, name: str, by: Callable[..., object]) -> None:
+    setattr(part, name, by)
+
+
 class _WorkerConformance(ReferenceConformance):
     """A right store under a broken worker."""
 
 
 class _CallsTwice(BrokenWorker):
     def tamper(self, engine: Engine[Grant, Verdict]) -> None:
-        put = engine._slots.put
-        engine._slots.put = lambda executions: put(  # type: ignore[method-assign] # that is the break
-            again for one in executions for again in (one, Execution(one.grant, engine._loop))
-        )
+        put, loop = engine._slots.put, engine._loop
+
+        def twice(executions: Iterable[Execution[Grant]]) -> None:
+            put(again for one in executions for again in (one, Execution(one.grant, loop)))
+
+        _swap(engine._slots, "put", twice)
 
 
 @breaks("worker.once", "times for token", tier=Tier.WORLD)
@@ -204,7 +212,7 @@ class CallsTwice(_WorkerConformance):
 
 class _TellsNobody(BrokenWorker):
     def tamper(self, engine: Engine[Grant, Verdict]) -> None:
-        engine._keeper.answered = lambda *_: None  # type: ignore[method-assign] # that is the break
+        _swap(engine._keeper, "answered", lambda *_: None)
 
 
 @breaks("worker.told", "was not told", tier=Tier.WORLD)
@@ -216,10 +224,7 @@ class TellsNobody(_WorkerConformance):
 
 class _WritesAnyway(BrokenWorker):
     def tamper(self, engine: Engine[Grant, Verdict]) -> None:
-        def anyway(_: Execution[Grant], verdict: Verdict | None) -> Verdict | None:
-            return verdict
-
-        engine._runner._unless_revoked = anyway  # type: ignore[assignment,method-assign]
+        _swap(engine._runner, "_unless_revoked", lambda _, verdict: verdict)
 
 
 @breaks("worker.silent", "by a worker that knew its lease was lost", tier=Tier.WORLD)

@@ -124,6 +124,7 @@ class WorkerActor(Actor):
             on_revoke="signal" if plan.signal_only else "cancel",
             poll_longest=plan.poll_longest,
             grace=plan.grace,
+            max_hold=plan.max_hold,
             name=process.name,
         )
         await self.worker.run()

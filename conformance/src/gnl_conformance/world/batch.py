@@ -56,7 +56,7 @@ class Batch:
 def play_batch(seeds: Iterable[int], parts: Parts, stop: threading.Event | None = None) -> Batch:
     """Play the worlds of some seeds, until `stop` is set."""
     batch = Batch()
-    with _errors_logged() as logged:
+    with errors_logged() as logged:
         for seed in seeds:
             if stop is not None and stop.is_set():
                 break
@@ -67,8 +67,8 @@ def play_batch(seeds: Iterable[int], parts: Parts, stop: threading.Event | None 
 
 
 @contextlib.contextmanager
-def _errors_logged() -> Iterator[list[str]]:
-    """Silence the workers' logs, and keep what they did not expect: errors with a traceback."""
+def errors_logged() -> Iterator[list[str]]:
+    """Keep the workers' logs silent; the list fills with what they log with a traceback."""
     logger, keep = logging.getLogger("gnl"), _Keep()
     before = logger.level, logger.propagate
     logger.addHandler(keep)

@@ -21,6 +21,9 @@ Ts = TypeVarTuple("Ts")
 SECOND: Final = 1_000_000
 """The clock counts microseconds."""
 
+_TURNS: Final = 100_000
+"""Turns of loops in one microsecond: more are no accident."""
+
 _ROUNDS: Final = 5
 """How often a task may be in the way of its own cancellation."""
 
@@ -46,12 +49,18 @@ class VirtualTime:
         """Go on until `over`, until nothing waits any more, or until the clock is at `limit`."""
         before = _current()
         awake, timers, draw = self._awake, self._timers, self._rng.randrange
+        turns = 0
         try:
             while not self.over:
                 if awake:
                     awake.pop(draw(len(awake)) if len(awake) > 1 else 0).turn()
+                    turns += 1
+                    if turns > _TURNS:
+                        raise RuntimeError(f"something runs for ever at {self.now} us")
                 elif timers and timers[0][0] <= limit:
-                    self.now, _, step = heapq.heappop(timers)
+                    due, _, step = heapq.heappop(timers)
+                    if due > self.now:
+                        self.now, turns = due, 0
                     if not step.dropped:
                         step.loop.accept(step)
                 else:
@@ -216,9 +225,11 @@ class Loop(asyncio.AbstractEventLoop):
         context: contextvars.Context | None = None,
     ) -> Step:
         step = Step(self, callback, args, context, when)
-        # Rounded up, so that the clock never falls short of what was waited for.
+        # Rounded up, so that the clock does not fall short of what was waited for; and whoever
+        # waits at all waits for a microsecond, or what rounding leaves would be waited for forever.
         due = math.ceil((when - self._offset) / self._rate * SECOND)
-        self._time.at(max(due, self._time.now), step)
+        least = self._time.now + (when > self.time())
+        self._time.at(max(due, least), step)
         return step
 
     def create_future(self) -> asyncio.Future[Any]:

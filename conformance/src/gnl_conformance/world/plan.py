@@ -30,6 +30,7 @@ class Plan:
     retry_delay: float
     signal_only: bool
     grace: float
+    max_hold: float | None
     wake_ups: bool
     lanes: tuple[str | None, ...]
     jobs: int
@@ -75,17 +76,18 @@ def draw(rng: random.Random) -> Plan:
         concurrency=1 if calm else rng.choice((1, 1, 2, 4)),
         claim_ahead=0 if calm else rng.choice((0, 0, 5)),
         ttl=ttl,
-        max_attempts=rng.choice((1, 2, 3, 5)),
+        max_attempts=rng.choice((1, 3, 3, 5)),
         poll_longest=rng.choice((0.4, 1.6, 6.4)),
         retry_delay=rng.choice((0.0, 0.1, 1.0)),
         signal_only=rng.random() < 0.2,
         grace=rng.choice((0.05, 0.5)),
+        max_hold=rng.choice((None, None, None, ttl)),
         wake_ups=rng.random() < 0.5,
         lanes=LANES[: rng.randint(1, len(LANES))],
         jobs=rng.randint(2, 6),
         delayed=rng.choice((0.0, 0.3)),
         max_depth=rng.choice((None, None, 3)),
-        labour=ttl * rng.choice((0.02, 0.5, 1.0)),
+        labour=ttl * rng.choice((0.02, 0.5, 2.0)),
         failing=rng.choice((0.0, 0.2, 0.5)),
         blocking=0.5 if calm else rng.choice((0.0, 0.0, 0.3)),
         canceled=rng.choice((0.0, 0.3, 0.6)),
@@ -95,7 +97,7 @@ def draw(rng: random.Random) -> Plan:
         shared_ids=0.0 if pruned else rng.choice((0.0, 0.3)),
         storm=rng.choice((3.0, 5.0)),
         crashes=some.count(),
-        pauses=some.count(),
+        pauses=some.count() + some.count(),
         restarts=some.count(),
         absences=some.count(),
         skew=rng.choice((0.0, 0.7, 3_600.0)),

@@ -64,6 +64,8 @@ def play(seed: int, parts: Parts) -> Played:
     world = World(seed, parts)
     try:
         return world.play()
+    except RuntimeError as error:
+        raise RuntimeError(f"world {seed}: {error}") from error
     finally:
         world.wire.over = True
         world.time.end()
@@ -137,7 +139,8 @@ class World:
         for actor in self._cast:
             if not actor.alive and not self._has_ended(actor):
                 actor.start()
-        return not any(one.alive for one in self._others) and not _at_once(self.store.jobs.lanes())
+        still_asking = any(one.alive for one in self._others) or self.wire.on_their_way
+        return not still_asking and not _at_once(self.store.jobs.lanes())
 
     def _all_stopped(self) -> bool:
         for worker in self._workers:
@@ -176,7 +179,7 @@ class World:
 
     def _pause(self) -> None:
         actor = self._victim()
-        duration = self.rng.uniform(0.5, 2.5) * self.plan.ttl
+        duration = self.rng.uniform(0.5, 2.0) * self.plan.ttl
         if actor.process is not None and actor.alive and not self.wire.calm:
             self.seen["a pause outlasted a lease"] += actor.holds and duration > self.plan.ttl
             actor.process.pause(round(duration * SECOND))

@@ -67,6 +67,8 @@ class Wire:
         self.calm = False
         """True once nothing goes wrong any more."""
         self.over = False
+        self.on_their_way = 0
+        """Requests that the store has yet to deal with, also of processes that are no more."""
         self.effects: list[Effect] = []
 
     def cut(self, duration: int) -> None:
@@ -116,12 +118,14 @@ class Wire:
             self._seen["a request was lost"] += 1
             self._give_up(message, "the request was lost")
             return
+        self.on_their_way += 1
         self._server.at(self._time.now + self.latency(), self._arrive, message)
 
     def _arrive(self, message: Message) -> None:
+        self.on_their_way -= 1
         if self.over:
             return
-        if self._time.now < self._away_until:
+        if self._time.now < self._away_until and not self.calm:
             self._seen["the store was away"] += 1
             self._reply(message, StoreUnavailable("the store is away"), failed=True)
             return
@@ -139,12 +143,14 @@ class Wire:
         else:
             if waits is not None:
                 raise RuntimeError("the store waits for something that is not of this world")
+            self.on_their_way += 1
             self._server.at(self._time.now + self.latency(), self._go_on, message, work)
         finally:
             _set_running_loop(self._server)
 
     def _go_on(self, message: Message, work: Coroutine[Any, Any, Any]) -> None:
         """Another step of a store that takes several: it dies with its process in between."""
+        self.on_their_way -= 1
         if message.loop.dead or self.over:
             work.close()
         else:
