@@ -52,7 +52,7 @@ def _distributions() -> list[str]:
 
 def _editable() -> list[str]:
     """What installs every distribution from this checkout, the kit with all that it can use."""
-    extras = {"conformance": "[pytest,model]"}
+    extras = {"conformance": "[pytest,model,containers]"}
     folders = [f"./{f}{extras.get(f, '')}" for f in _distributions()]
     return [part for folder in [*folders, f"./{EXAMPLE}"] for part in ("-e", folder)]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gnl_conformance import NotRun, servers
+from gnl_conformance import servers
 from gnl_conformance.servers import GivenServer, PostgresServer
 
 
@@ -20,9 +20,10 @@ def reachable(port: int) -> bool:
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(servers, "_started", {})
-    for name in ("GNL_TEST_POSTGRES_URL", "GNL_CONFORMANCE_POSTGRES_URL"):
+    settings = "TEST_POSTGRES_URL", "TEST_POSTGRES", "TEST_POSTGRES_IMAGE"
+    for name in (*settings, "CONFORMANCE_POSTGRES_URL"):
         # Set first, so that what the code sets is taken back as well.
-        monkeypatch.setenv(name, "")
+        monkeypatch.setenv(f"GNL_{name}", "")
 
 
 def test_a_url_that_is_given_is_used_and_never_killed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,13 +32,6 @@ def test_a_url_that_is_given_is_used_and_never_killed(monkeypatch: pytest.Monkey
     assert (server.url, server.owned) == ("postgresql://somewhere/db", False)
     with pytest.raises(RuntimeError, match="was given"):
         server.restart()
-
-
-def test_without_any_way_it_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(PostgresServer, "find", lambda **_: None)
-    monkeypatch.setattr(servers, "postgres_in_a_container", lambda: None)
-    with pytest.raises(NotRun, match="set GNL_TEST_POSTGRES_URL"):
-        servers.postgres()
 
 
 def test_a_child_uses_the_server_of_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:

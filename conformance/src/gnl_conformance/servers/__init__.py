@@ -1,8 +1,12 @@
 """Database servers for tests: one that is given, or one that is thrown away afterwards.
 
-`postgres` looks for, in this order: a URL in ``GNL_TEST_POSTGRES_URL``; a private server from
-installed programs (its own data directory, a free port); a container where a Docker engine
-answers. With none of these it raises `NotRun`, which is never a pass.
+`postgres` takes, in this order: the server at ``GNL_TEST_POSTGRES_URL``; a private one from
+installed programs (its own data directory, a free port); one in a container where a Docker
+engine answers. Private ones come first because they are up in half a second, whatever else
+the machine has. ``GNL_TEST_POSTGRES`` asks for one way, ``private`` or ``container``, and what
+is asked for and missing is an error. ``GNL_TEST_POSTGRES_IMAGE`` names the container's image.
+
+With no way at all it raises `NotRun`, which is never a pass.
 
 A server is started once a process, and handed down to child processes by the environment.
 """
@@ -11,52 +15,50 @@ from __future__ import annotations
 
 import atexit
 import os
-from collections.abc import Callable
+from collections.abc import Mapping
 
 from gnl_conformance._violation import NotRun
-from gnl_conformance.servers._container import postgres_in_a_container
+from gnl_conformance.servers._container import ContainerServer
 from gnl_conformance.servers._given import GivenServer
-from gnl_conformance.servers._postgres import PostgresServer
+from gnl_conformance.servers._postgres import PostgresServer, postgres_image
 from gnl_conformance.servers._private import Server
+from gnl_conformance.servers._ways import Way, find_server, handed_down_setting, image_setting
 
-__all__ = ["GivenServer", "PostgresServer", "Server", "postgres"]
+__all__ = ["ContainerServer", "GivenServer", "PostgresServer", "Server", "postgres"]
+
+POSTGRES_IMAGE = "postgres:17"
 
 _started: dict[str, Server] = {}
 
 
 def postgres(*, fsync: bool = False) -> Server:
-    """The PostgreSQL server of this process. Raises `NotRun` if there can be none.
+    """The PostgreSQL server of this process.
 
-    `fsync` makes a private server write through to the disk; a killed process needs no such
-    care, only a killed machine does.
+    Raises `NotRun` if there can be none, `RuntimeError` if there is none of the kind that
+    ``GNL_TEST_POSTGRES`` asks for. `fsync` makes a server of ours write through to the disk; a
+    killed process needs no such care, only a killed machine does.
     """
-    return _shared("postgres", [lambda: PostgresServer.find(fsync=fsync), postgres_in_a_container])
+    ways = {
+        "private": lambda: _private_postgres(fsync=fsync),
+        "container": lambda: ContainerServer(
+            postgres_image(os.environ.get(image_setting("postgres")) or POSTGRES_IMAGE, fsync=fsync)
+        ),
+    }
+    return _shared("postgres", ways)
 
 
-def _shared(kind: str, ways: list[Callable[[], Server | None]]) -> Server:
+def _private_postgres(*, fsync: bool) -> Server:
+    server = PostgresServer.find(fsync=fsync)
+    if server is None:
+        raise NotRun("no PostgreSQL programs are installed")
+    return server
+
+
+def _shared(kind: str, ways: Mapping[str, Way]) -> Server:
     if kind not in _started:
-        _started[kind] = _given(kind) or _first(kind, ways)
-        os.environ[_handed_down(kind)] = _started[kind].url
-    return _started[kind]
-
-
-def _handed_down(kind: str) -> str:
-    return f"GNL_CONFORMANCE_{kind.upper()}_URL"
-
-
-def _given(kind: str) -> Server | None:
-    url = os.environ.get(f"GNL_TEST_{kind.upper()}_URL") or os.environ.get(_handed_down(kind))
-    return GivenServer(url) if url else None
-
-
-def _first(kind: str, ways: list[Callable[[], Server | None]]) -> Server:
-    for way in ways:
-        server = way()
-        if server is not None:
-            server.start()
+        server = find_server(kind, ways)
+        if server.owned:
             atexit.register(server.stop)
-            return server
-    raise NotRun(
-        f"no {kind} server: set GNL_TEST_{kind.upper()}_URL, install the server's programs, or "
-        "run a Docker engine and install gnl-conformance[containers]"
-    )
+        _started[kind] = server
+        os.environ[handed_down_setting(kind)] = server.url
+    return _started[kind]

@@ -1,4 +1,4 @@
-"""A private PostgreSQL server."""
+"""PostgreSQL: a private server, and the image of one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+from gnl_conformance.servers._container import Image
 from gnl_conformance.servers._private import PrivateServer
 
 _PROGRAMS = ("initdb", "postgres", "pg_isready")
@@ -17,6 +18,24 @@ _PLACES = (
     "/opt/homebrew/opt/postgresql*/bin",
     "/usr/local/opt/postgresql*/bin",
 )
+
+
+def _settings(*, fsync: bool) -> list[str]:
+    """Options of the server that do not depend on where it runs."""
+    return ["-c", "max_connections=200", "-c", f"fsync={'on' if fsync else 'off'}"]
+
+
+def postgres_image(name: str, *, fsync: bool) -> Image:
+    """PostgreSQL in an image that obeys the variables of the official one."""
+    return Image(
+        name,
+        port=5432,
+        environment={"POSTGRES_USER": "gnl", "POSTGRES_PASSWORD": "gnl", "POSTGRES_DB": "gnl"},
+        command=["postgres", *_settings(fsync=fsync)],
+        # Over TCP, where the official image does not listen while it makes the database.
+        ready=["pg_isready", "-q", "-h", "127.0.0.1", "-U", "gnl"],
+        url="postgresql://gnl:gnl@{host}:{port}/gnl",
+    )
 
 
 class PostgresServer(PrivateServer):
@@ -47,14 +66,9 @@ class PostgresServer(PrivateServer):
 
     def command(self) -> list[str]:
         """The server, on the loopback interface only."""
-        settings = {
-            "listen_addresses": "127.0.0.1",
-            "unix_socket_directories": "",
-            "max_connections": "200",
-            "fsync": "on" if self._fsync else "off",
-        }
-        options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
-        return [str(self._programs / "postgres"), "-D", "data", "-p", str(self.port), *options]
+        place = ["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="]
+        options = ["-D", "data", "-p", str(self.port), *place, *_settings(fsync=self._fsync)]
+        return [str(self._programs / "postgres"), *options]
 
     def answers(self) -> bool:
         """True once it takes connections."""
