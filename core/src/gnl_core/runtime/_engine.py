@@ -53,8 +53,7 @@ class Engine(Generic[GrantT, VerdictT]):
         self._logger = logger
         self._loop = asyncio.get_running_loop()
         self._owner: asyncio.Task[object] | None = None
-        self._stopped = asyncio.Event()
-        self._hurry = asyncio.Event()
+        self._stopped, self._hurry = asyncio.Event(), asyncio.Event()
         self._helpers: list[asyncio.Task[None]] = []
         self._settled = 0
         self.abandoned = 0
