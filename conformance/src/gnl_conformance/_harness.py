@@ -68,7 +68,10 @@ class StoreConformance:
         """Remove what a space left behind. By default it stays."""
 
     async def age(self, space: str, seconds: float) -> None:
-        """Move the store's clock ahead. By default by waiting, with short leases."""
+        """Move the store's clock ahead. By default by waiting, with short leases.
+
+        A clock that runs must run on from there; one that stands still may stand still.
+        """
         await asyncio.sleep(seconds)
 
     def simulated(self, clock: Callable[[], Instant]) -> Store | None:
