@@ -234,6 +234,24 @@ class WritesAnyway(_WorkerConformance):
     _worker = _WritesAnyway
 
 
+class _GivesUpRenewing(BrokenWorker):
+    def tamper(self, engine: Engine[Grant, Verdict]) -> None:
+        keeper = engine._keeper
+
+        def give_up(_: object) -> None:
+            keeper._held.clear()
+            _swap(keeper, "add", lambda _: None)
+
+        _swap(keeper, "_note_silence", give_up)
+
+
+@breaks("worker.renews", "ran out though nothing was wrong", tier=Tier.WORLD)
+class GivesUpRenewing(_WorkerConformance):
+    """Renews nothing any more once a renewal was not answered."""
+
+    _worker = _GivesUpRenewing
+
+
 class _RenewsOnItsLoop(BrokenWorker):
     def tamper(self, engine: Engine[Grant, Verdict]) -> None:
         loop = engine._loop

@@ -15,7 +15,7 @@ from gnl_conformance.world.actors import Actor, Lister, Producer, WorkerActor
 from gnl_conformance.world.book import Book
 from gnl_conformance.world.loop import SECOND, VirtualTime
 from gnl_conformance.world.plan import TYPES, Plan, draw
-from gnl_conformance.world.properties import CALM
+from gnl_conformance.world.properties import CALM_FROM
 from gnl_conformance.world.sometimes import count
 from gnl_conformance.world.wire import EPOCH, Effect, Wire
 from gnl_core import Worker
@@ -103,7 +103,7 @@ class World:
             self.time.surprises.append("the world came to a standstill")
         elif directing.exception() is not None:
             raise directing.exception() or AssertionError
-        history = self.book.close(*([CALM] if self.plan.calm else []))
+        history = self.book.close(*self._calm_from())
         count(history, self.seen)
         return Played(
             self.seed,
@@ -114,6 +114,13 @@ class World:
             self.seen.copy(),
             tuple(self.time.surprises),
         )
+
+    def _calm_from(self) -> list[str]:
+        """When no trouble is left; unknown where handlers can be in each other's way."""
+        if self.plan.concurrency > 1 or self.plan.claim_ahead:
+            return []
+        since = 0.0 if self.plan.calm else self.plan.storm + 4 * self.plan.ttl
+        return [f"{CALM_FROM}{round(since * SECOND)}"]
 
     async def _direct(self) -> None:
         for actor in self._cast:

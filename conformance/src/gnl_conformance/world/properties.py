@@ -17,8 +17,8 @@ from gnl_conformance.checker import Found, Property
 from gnl_conformance.history import Call, History, Write
 from gnl_conformance.world.wire import EPOCH
 
-CALM: Final = "calm"
-"""Notes a history without any trouble, in which handlers ran one at a time."""
+CALM_FROM: Final = "calm from "
+"""Notes from when on (microseconds into the world) no trouble was left, if handlers ran singly."""
 
 _TOLD: Final = ("lost", "canceled")
 
@@ -66,11 +66,10 @@ def a_lost_lease_is_left_alone(history: History) -> Found:
 
 def a_lease_outlasts_its_handler(history: History) -> Found:
     """Where nothing goes wrong no lease runs out, even if a handler blocks the event loop."""
-    if CALM not in history.notes:
-        return
+    calm = [int(n.removeprefix(CALM_FROM)) for n in history.notes if n.startswith(CALM_FROM)]
     for seq, grants in history.grants.items():
         for first, second in pairwise(grants):
-            if second.reclaimed:
+            if second.reclaimed and any(first.granted_at - EPOCH >= since for since in calm):
                 sentence = f"the lease of job {seq} ran out though nothing was wrong"
                 runs = _runs(history).get((seq, first.token), [])
                 yield Violation(
