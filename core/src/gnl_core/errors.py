@@ -5,10 +5,12 @@
     GnlError
     ├── InvalidInput           an argument was refused before anything was done
     │   ├── InvalidJob         ... one that describes a job; nothing was written
+    │   ├── InvalidEvent       ... one that describes an event; nothing was written
     │   └── InvalidCursor      ... a cursor that is damaged, or belongs to another listing
     ├── UndecodableText        stored text is not what the codec writes
     ├── IdConflict             an id is known with another type or payload
     ├── QueueFull              max_depth would be exceeded; nothing was written
+    ├── TopicFull              the same, for the events of a topic
     ├── StoreNotFound          no store is installed for the scheme of a URL
     ├── StoreError
     │   ├── StoreUnavailable   no answer, or an ambiguous one: the call may have happened
@@ -34,6 +36,7 @@ __all__ = [
     "GnlError",
     "IdConflict",
     "InvalidCursor",
+    "InvalidEvent",
     "InvalidInput",
     "InvalidJob",
     "QueueFull",
@@ -43,6 +46,7 @@ __all__ = [
     "StoreNotFound",
     "StoreRejected",
     "StoreUnavailable",
+    "TopicFull",
     "UndecodableText",
 ]
 
@@ -62,6 +66,17 @@ class InvalidJob(InvalidInput):
         self.index = index
 
 
+class InvalidEvent(InvalidInput):
+    """An event was refused before anything was written.
+
+    `index` is its position in the call to `emit_many`, None for a single event.
+    """
+
+    def __init__(self, message: str, *, index: int | None = None) -> None:
+        super().__init__(message if index is None else f"events[{index}]: {message}")
+        self.index = index
+
+
 class InvalidCursor(InvalidInput):
     """A cursor is damaged, or was made by another listing. Start again without a cursor."""
 
@@ -71,10 +86,11 @@ class UndecodableText(GnlError, ValueError):
 
 
 class IdConflict(GnlError):
-    """An id is known in its organization with another type or payload; that job is unchanged.
+    """An id is known in its organization with other content; what has it is unchanged.
 
-    `index` is the position in the call to `enqueue_many`, None for a single job. `written` is
-    true if the other jobs of that call are in the store all the same.
+    Content is type and payload of a job, key and payload of an event. `index` is the position
+    in the call, None for a single one. `written` is true if the rest of the call is in the store
+    all the same.
     """
 
     def __init__(
@@ -105,6 +121,27 @@ class QueueFull(GnlError):
             f"queue is full: {lane}: {depth} live and {new} new would pass max_depth={limit};"
             " try again when some have finished, or raise max_depth"
         )
+        self.org_id = org_id
+        self.depth = depth
+        self.new = new
+        self.limit = limit
+
+
+class TopicFull(GnlError):
+    """More than `limit` events would wait for the slowest consumer; nothing was written.
+
+    `depth` counts the events of `org_id` in `topic` that some consumer (or all, if there is
+    none) was not handed yet, `new` those the call would have added.
+    """
+
+    def __init__(self, *, topic: str, org_id: str | None, depth: int, new: int, limit: int) -> None:
+        whose = "events without organization" if org_id is None else f"organization {org_id!r}"
+        super().__init__(
+            f"topic {topic!r} is full: {whose}: {depth} not handed to every consumer and {new}"
+            f" new would pass max_depth={limit}; try again when consumers have gone on, or raise"
+            " max_depth"
+        )
+        self.topic = topic
         self.org_id = org_id
         self.depth = depth
         self.new = new

@@ -6,6 +6,8 @@ import asyncio
 import time
 from collections.abc import Callable, Collection, Sequence
 
+from gnl_core.memory._event_store import MemoryEvents
+from gnl_core.memory._events import EventTable
 from gnl_core.memory._jobs import JobTable
 from gnl_core.spi import (
     Added,
@@ -41,6 +43,7 @@ class _Data:
 
     def __init__(self, table: JobTable) -> None:
         self.jobs = table
+        self.events = EventTable(table.now)
         self.listeners: dict[Callable[[], None], asyncio.AbstractEventLoop] = {}
 
     def wake(self) -> None:
@@ -142,6 +145,7 @@ class MemoryStore:
     def _open(self, data: _Data) -> None:
         self._data = data
         self._jobs = MemoryJobs(data)
+        self._events = MemoryEvents(data.events, data.wake)
 
     @property
     def capabilities(self) -> frozenset[Capability]:
@@ -150,6 +154,10 @@ class MemoryStore:
     @property
     def jobs(self) -> MemoryJobs:
         return self._jobs
+
+    @property
+    def events(self) -> MemoryEvents:
+        return self._events
 
     async def now(self) -> Instant:
         return self._data.jobs.now()

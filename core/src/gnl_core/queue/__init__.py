@@ -1,7 +1,7 @@
 """The queue: jobs from enqueuing to their result."""
 
 from gnl_core._pages import Page
-from gnl_core.queue._context import DeadLetter, GiveBack, JobContext, Retry
+from gnl_core.queue._context import JobContext
 from gnl_core.queue._control import (
     CancelAnswer,
     RetryAnswer,
@@ -17,6 +17,7 @@ from gnl_core.queue._job import Job
 from gnl_core.queue._listing import list_all_jobs, list_jobs
 from gnl_core.queue._records import JobFailure, JobInfo
 from gnl_core.queue._worker import Worker
+from gnl_core.runtime import DeadLetter, GiveBack, Retry
 
 __all__ = [
     "CancelAnswer",

@@ -1,12 +1,12 @@
-"""What a job's handler is given beside the payload, and what it may raise to ask for something."""
+"""What a job's handler is given beside the payload."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from gnl_core._durations import Seconds, to_datetime, to_duration
+from gnl_core._durations import to_datetime
 from gnl_core.runtime import Signal
-from gnl_core.spi import SECOND, Grant
+from gnl_core.spi import Grant
 
 
 class JobContext:
@@ -66,30 +66,3 @@ class JobContext:
             f"<JobContext {self.type} {self.id!r} org_id={self.org_id!r}"
             f" attempt={self.attempt}/{self.max_attempts}>"
         )
-
-
-class Retry(Exception):
-    """Raise it to fail this attempt and be tried again after `delay` instead of the usual wait.
-
-    The attempt counts: after the last one the job is dead all the same. The text, or else the
-    error it was raised from, is kept as the failure.
-    """
-
-    def __init__(self, delay: Seconds, reason: str = "the handler asked for a retry") -> None:
-        super().__init__(reason)
-        self.delay = to_duration(delay, "delay")
-
-
-class GiveBack(Exception):
-    """Raise it to hand the job back, due again after `delay`, without spending an attempt."""
-
-    def __init__(self, delay: Seconds = 1.0) -> None:
-        self.delay = to_duration(delay, "delay")
-        super().__init__(f"the handler gave the job back for {self.delay / SECOND:g} s")
-
-
-class DeadLetter(Exception):
-    """Raise it to declare the job dead at once: trying again would be of no use."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)

@@ -9,9 +9,9 @@ from typing import Final
 from gnl_core.backoff import Backoff, next_delay
 from gnl_core.codec import decode, encode
 from gnl_core.errortext import describe
-from gnl_core.queue._context import DeadLetter, GiveBack, JobContext, Retry
+from gnl_core.queue._context import JobContext
 from gnl_core.queue._handlers import Handler
-from gnl_core.runtime import Invocation, Settled, Signal, Taken, blocks
+from gnl_core.runtime import DeadLetter, GiveBack, Invocation, Retry, Settled, Signal, Taken, blocks
 from gnl_core.spi import (
     SECOND,
     Dead,

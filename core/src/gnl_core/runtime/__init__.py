@@ -1,5 +1,6 @@
 """One engine for the boundaries: poll loop, lease keeper, revocation, execution, stopping."""
 
+from gnl_core.runtime._asks import DeadLetter, GiveBack, Retry
 from gnl_core.runtime._boundary import Boundary, Invocation, Settled, Taken
 from gnl_core.runtime._engine import Engine
 from gnl_core.runtime._handlers import blocks, check_handler
@@ -12,11 +13,14 @@ from gnl_core.runtime._stop_signals import on_stop_signals
 __all__ = [
     "MACHINE",
     "Boundary",
+    "DeadLetter",
     "Engine",
     "EngineOptions",
+    "GiveBack",
     "Invocation",
     "Machine",
     "OnRevoke",
+    "Retry",
     "Service",
     "Settled",
     "Signal",
