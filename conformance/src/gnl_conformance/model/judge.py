@@ -257,7 +257,9 @@ def _same_length(what: str, ours: Sequence[object], reference: Sequence[object])
 
 
 def _first_difference(ours: Grant | JobRecord, reference: Grant | JobRecord) -> str | None:
-    """The field that says most, of those that differ."""
+    """The first field that differs."""
+    if ours == reference:
+        return None
     differing = [
         one.name
         for one in fields(reference)

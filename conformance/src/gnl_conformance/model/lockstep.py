@@ -13,7 +13,6 @@ from gnl_conformance.model.listings import Listings
 from gnl_conformance.model.script import (
     FINISHED,
     HOUR,
-    LANES,
     TYPES,
     Add,
     Browse,
@@ -254,8 +253,9 @@ class Lockstep:
             pass
         for key in self._keys:
             await self._compare_job(key)
-        await self._compare_lanes(*LANES)
-        scopes: list[Scope] = [EveryLane(), *map(OneLane, LANES)]
+        lanes = list(dict.fromkeys(lane for lane, _ in self._keys))
+        await self._compare_lanes(*lanes)
+        scopes: list[Scope] = [EveryLane(), *map(OneLane, lanes)]
         for scope in scopes:
             await self._listings.whole(scope, _PAGE)
         await self._step(Claim(TYPES, _LAST_CLAIM, 60 * HOUR, 3))

@@ -9,7 +9,7 @@ from gnl_conformance._violation import NotRun, Violation
 from gnl_conformance.model.script import Script, Times
 
 EXAMPLES_A_SEED = 5
-SHRINKS = 300
+SHRINKS = 150
 """How many scripts are played at the most to shorten one that fails; counted, not timed."""
 
 
@@ -34,6 +34,7 @@ def find(play: Callable[[Script], None], times: Times, seeds: range) -> Violatio
         # Hypothesis's own word for a finding, or for one that did not come a second time.
         if search.best is None:
             raise
+    search.leave_out()
     return search.best
 
 
@@ -41,6 +42,7 @@ class _Search:
     def __init__(self, play: Callable[[Script], None]) -> None:
         self._play = play
         self._left = SHRINKS
+        self._script: Script = ()
         self.best: Violation | None = None
 
     def run(self, times: Times, seeds: range) -> None:
@@ -71,11 +73,23 @@ class _Search:
         except Violation as found:
             # Another rule would be another finding: this one is made short.
             if self.best is None or found.rule == self.best.rule:
-                self._keep(found)
+                self._keep(script, found)
                 raise
         except Exception as error:
             raise _Enough from error
 
-    def _keep(self, found: Violation) -> None:
+    def _keep(self, script: Script, found: Violation) -> None:
         if self.best is None or len(found.events) <= len(self.best.events):
-            self.best = found
+            self._script, self.best = script, found
+
+    def leave_out(self) -> None:
+        """Leave out, one by one, the steps that Hypothesis had no time to leave out."""
+        place = len(self._script) if SHRINKS else 0
+        while place > 0:
+            place -= 1
+            shorter = self._script[:place] + self._script[place + 1 :]
+            try:
+                self._play(shorter)
+            except Violation as found:
+                if self.best is not None and found.rule == self.best.rule:
+                    self._script, self.best = shorter, found
