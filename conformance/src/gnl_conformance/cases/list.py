@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
+from dataclasses import fields
 
 from gnl_conformance._case import case
 from gnl_conformance._recorder import RecordedStore
@@ -91,7 +92,7 @@ async def every_field_is_listed_as_it_is_read(t: Trial) -> None:
         one = await t.get(record.id)
         pairs = {
             name: (getattr(record, name), getattr(one, name))
-            for name in JobRecord.__slots__
+            for name in (field.name for field in fields(JobRecord))
             if name != "failures" and getattr(record, name) != getattr(one, name)
         }
         t.check(not pairs, f"{record.id}: listed and read differ in {pairs}")
