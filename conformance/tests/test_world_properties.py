@@ -3,20 +3,28 @@
 import pytest
 
 from gnl_conformance.history import Call, History
-from gnl_conformance.world.properties import CALM_FROM, PROPERTIES, Property
+from gnl_conformance.world.properties import CALM_FROM, PROPERTIES, WHOLE, Property
 from gnl_conformance.world.wire import EPOCH
 
 US = 1_000
 
 
-def claim(at: int, seq: int, token: int, *, since: int | None = None, reclaimed: bool = False):
+def claim(
+    at: int,
+    seq: int,
+    token: int,
+    *,
+    since: int | None = None,
+    reclaimed: bool = False,
+    attempt: int = 1,
+) -> Call:
     granted = EPOCH + (at if since is None else since)
     grant = {
         "org": None,
         "id": f"j{seq}",
         "seq": seq,
         "token": token,
-        "attempt": 1,
+        "attempt": attempt,
         "budget": 3,
         "granted_at": granted,
         "expires_at": granted + 100,
@@ -36,10 +44,17 @@ def extend(at: int, token: int, answer: str, who: str = "w") -> Call:
     return Call(who, "extend", asked, at * US, (at + 1) * US, {"answers": [[answer, None]]})
 
 
-def settle(at: int, token: int) -> Call:
-    asked = {"holds": [[1, token, "done"]]}
-    return Call("w", "settle", asked, at * US, (at + 1) * US, {"answers": [[None, None]]})
+def settle(at: int, token: int, verdict: str = "done", state: str | None = None) -> Call:
+    asked = {"holds": [[1, token, verdict]]}
+    return Call("w", "settle", asked, at * US, (at + 1) * US, {"answers": [[state, None]]})
 
+
+def revive(at: int) -> Call:
+    asked = {"org": None, "id": "j1"}
+    return Call("p", "revive", asked, at * US, (at + 1) * US, {"found": "dead"})
+
+
+NOTES = (CALM_FROM + "2", WHOLE)
 
 GOOD = {
     "a handler that ends before the bad news": [run(1, 4, 5), extend(3, 5, "lost")],
@@ -56,12 +71,19 @@ GOOD = {
     "a grant stamped on its way": [claim(3, 1, 5)],
     "a lease that ran out when things still went wrong": [
         claim(1, 1, 5),
-        claim(200, 1, 6, reclaimed=True),
+        claim(200, 1, 6, reclaimed=True, attempt=2),
     ],
+    "an attempt that is given back": [
+        claim(3, 1, 5),
+        settle(5, 5, "release", "waiting"),
+        claim(7, 1, 6),
+    ],
+    "a job that is revived": [claim(3, 1, 5, attempt=3), revive(5), claim(7, 1, 6)],
 }
 
 BAD = {
     "instants_are_the_stores": [claim(3, 1, 5, since=900)],
+    "attempts_are_exact": [claim(3, 1, 5), settle(5, 5, "release"), claim(7, 1, 6)],
     "a_grant_runs_once": [run(1, 4, 5), run(6, 9, 5)],
     "a_handler_is_told": [extend(3, 5, "lost"), run(1, 9, 5)],
     "a_lost_lease_is_left_alone": [extend(3, 5, "lost"), run(1, 9, 5, "lease-lost"), settle(10, 5)],
@@ -69,6 +91,11 @@ BAD = {
 }
 
 MORE_BAD = [
+    (
+        "attempts_are_exact",
+        [claim(3, 1, 5), settle(5, 5, "release", "waiting"), claim(7, 1, 6, attempt=2)],
+    ),
+    ("attempts_are_exact", [claim(3, 1, 5), claim(7, 1, 6, attempt=3)]),
     ("a_handler_is_told", [extend(3, 5, "canceled"), run(1, 9, 5)]),
     ("a_handler_is_told", [extend(3, 5, "lost"), run(6, 9, 5)]),
     ("instants_are_the_stores", [claim(3, 1, 5, since=1)]),
@@ -81,18 +108,23 @@ def named(name: str) -> Property:
 
 @pytest.mark.parametrize("title", GOOD)
 def test_a_good_history_is_accepted(title: str) -> None:
-    history = History(tuple(GOOD[title]), (CALM_FROM + "2",))
+    history = History(tuple(GOOD[title]), NOTES)
     assert [str(found) for one in PROPERTIES for found in one.holds(history)] == []
 
 
 @pytest.mark.parametrize(("name", "calls"), [*BAD.items(), *MORE_BAD])
 def test_a_bad_history_is_told_by_its_rule(name: str, calls: list[Call]) -> None:
-    found = list(named(name).holds(History(tuple(calls), (CALM_FROM + "2",))))
+    found = list(named(name).holds(History(tuple(calls), NOTES)))
     assert [one.rule for one in found] == [named(name).rule]
 
 
 def test_every_property_has_a_bad_history() -> None:
     assert {one.name for one in PROPERTIES} == set(BAD)
+
+
+def test_where_a_grant_may_be_unknown_an_attempt_may_be_missing() -> None:
+    history = History((claim(3, 1, 5), claim(7, 1, 6, attempt=3)))
+    assert list(named("attempts_are_exact").holds(history)) == []
 
 
 def test_in_a_storm_a_lease_may_run_out() -> None:

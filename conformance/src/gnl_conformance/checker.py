@@ -107,7 +107,7 @@ def attempts_are_counted(history: History) -> Found:
                 yield _found("attempt.bounded", sentence, [grant])
         for first, second in pairwise(grants):
             least = first.attempt + (0 if _may_be_released(history, first) else 1)
-            if second.attempt < least and not _may_begin_anew(history, first, second):
+            if second.attempt < least and not may_begin_anew(history, first, second):
                 sentence = f"job {seq} got attempt {second.attempt} after {first.attempt}"
                 yield _found("attempt.bounded", sentence, [first, second])
 
@@ -295,7 +295,7 @@ def _may_be_revived(history: History, write: Write) -> bool:
     return write.answer == "dead" and any(grant.key in history.revivals for grant in grants)
 
 
-def _may_begin_anew(history: History, first: Granted, second: Granted) -> bool:
+def may_begin_anew(history: History, first: Granted, second: Granted) -> bool:
     """True if the job may have been revived between two grants."""
     return any(
         not _after(first.call, revival)

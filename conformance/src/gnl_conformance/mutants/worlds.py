@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
 from dataclasses import replace
 
 from gnl_conformance._case import Tier
-from gnl_conformance.mutants.attempt import LateResultWins, ReclaimIsFree
+from gnl_conformance.mutants.attempt import LateResultWins, ReclaimIsFree, ReleaseCounts
 from gnl_conformance.mutants.enqueue import ForgetsFinishedIds, RowByRow
 from gnl_conformance.mutants.lane import GlobalFifo
 from gnl_conformance.mutants.lease import (
@@ -49,6 +49,7 @@ for _rule, _fragment, _broken in (
     ("lease.fenced", "settled it", SettlesTwice),
     ("lease.token", "got token", TokenIsTheAttempt),
     ("attempt.bounded", "got attempt", ReclaimIsFree),
+    ("attempt.release", "in place of", ReleaseCounts),
     ("attempt.cancel", "after a cancel", LateResultWins),
     ("enqueue.once", "was created", ForgetsFinishedIds),
     ("list.snapshot", "added after page 1 and listed", ListsNewArrivals),

@@ -56,14 +56,15 @@ class Book:
         if not self._closed:
             line.done, line.effect = self._stamp(), effect
 
-    def truth(self) -> History:
+    def truth(self, *notes: str) -> History:
         """What the store did, answered at that moment; calls that did nothing are left out."""
         return History(
             tuple(
                 Call(one.who, one.op, one.asked, one.began, one.done, one.effect)
                 for one in self._lines
                 if one.done is not None
-            )
+            ),
+            notes,
         )
 
     def close(self, *notes: str) -> History:

@@ -15,7 +15,7 @@ from gnl_conformance.world.actors import Actor, Lister, Producer, WorkerActor
 from gnl_conformance.world.book import Book
 from gnl_conformance.world.loop import SECOND, VirtualTime
 from gnl_conformance.world.plan import TYPES, Plan, draw
-from gnl_conformance.world.properties import CALM_FROM
+from gnl_conformance.world.properties import CALM_FROM, WHOLE
 from gnl_conformance.world.sometimes import count
 from gnl_conformance.world.wire import EPOCH, Effect, Wire
 from gnl_core import Worker
@@ -109,7 +109,7 @@ class World:
             self.seed,
             self.plan,
             history,
-            self.book.truth(),
+            self.book.truth(WHOLE, *self._calm_from()),
             tuple(self.wire.effects),
             self.seen.copy(),
             tuple(self.time.surprises),

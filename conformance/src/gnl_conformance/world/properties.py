@@ -13,12 +13,15 @@ from itertools import pairwise
 from typing import Final
 
 from gnl_conformance._violation import Violation
-from gnl_conformance.checker import Found, Property
-from gnl_conformance.history import Call, History, Write
+from gnl_conformance.checker import Found, Property, may_begin_anew
+from gnl_conformance.history import Call, Granted, History, Write
 from gnl_conformance.world.wire import EPOCH
 
 CALM_FROM: Final = "calm from "
 """Notes from when on (microseconds into the world) no trouble was left, if handlers ran singly."""
+
+WHOLE: Final = "whole"
+"""Notes a history in which every grant, settlement and revival is known."""
 
 _TOLD: Final = ("lost", "canceled")
 
@@ -32,6 +35,20 @@ def instants_are_the_stores(history: History) -> Found:
             if not call.began // 1_000 <= at <= ended // 1_000:
                 sentence = f"a grant of job {grant.seq} is stamped {at} us into the world"
                 yield Violation("lease.clock", sentence, events=[str(call), str(grant)])
+
+
+def attempts_are_exact(history: History) -> Found:
+    """An attempt that was given back is not counted, and every other is, once."""
+    if WHOLE not in history.notes:
+        return
+    for seq, grants in history.grants.items():
+        for first, second in pairwise(grants):
+            back = [one for one in history.settled.get(seq, ()) if _gave_back(one, first)]
+            due = first.attempt + (0 if back else 1)
+            if second.attempt != due and not may_begin_anew(history, first, second):
+                sentence = f"job {seq} got attempt {second.attempt} in place of {due}"
+                events = [str(one) for one in (first, *back, second)]
+                yield Violation("attempt.release", sentence, events=events)
 
 
 def a_grant_runs_once(history: History) -> Found:
@@ -79,11 +96,16 @@ def a_lease_outlasts_its_handler(history: History) -> Found:
 
 PROPERTIES: Final = (
     Property("lease.clock", instants_are_the_stores),
+    Property("attempt.release", attempts_are_exact),
     Property("worker.once", a_grant_runs_once),
     Property("worker.told", a_handler_is_told),
     Property("worker.silent", a_lost_lease_is_left_alone),
     Property("worker.renews", a_lease_outlasts_its_handler),
 )
+
+
+def _gave_back(write: Write, grant: Granted) -> bool:
+    return write.token == grant.token and (write.verdict, write.answer) == ("release", "waiting")
 
 
 def _runs(history: History) -> dict[tuple[int, int], list[Call]]:
