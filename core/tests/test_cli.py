@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from typer.testing import CliRunner, Result
 from gnl_core import Job, enqueue_many, open_storage
 from gnl_core.cli import app
 from gnl_core.errors import SchemaMismatch, StoreUnavailable
+from gnl_core.events import Consumer, Event, EventMeta, emit_many
 from gnl_core.memory import _store
 from gnl_core.spi import SECOND, Dead, Outcome
 
@@ -194,3 +196,108 @@ def test_help_works_as_a_process_of_its_own(tmp_path) -> None:
     done = command(tmp_path, "--help")
     assert done.returncode == 0
     assert "Background work that survives crashes" in done.stdout
+
+
+# Events
+
+
+@pytest.fixture
+def events() -> Iterator[None]:
+    """Three events in topic t; for consumer c, x of no organization and y of acme are dead."""
+
+    async def fail_some(payload: object, meta: EventMeta) -> None:
+        if meta.id != "z":
+            raise ValueError("boom\x1b[2J")
+
+    async def fill() -> None:
+        async with open_storage(URL) as storage:
+            some = [Event("t", 1, id="x"), Event("t", 2, id="y", org_id="acme"), Event("t", id="z")]
+            await emit_many(storage.work, some)
+            await Consumer(storage, "t", "c", fail_some, max_attempts=1).drain()
+
+    asyncio.run(fill())
+    yield
+    _store._NAMED.clear()
+
+
+def test_topics_and_consumers_are_listed(events: None) -> None:
+    assert gnl("events", "topics").stdout.splitlines() == [
+        "topic\tevents\tlast position",
+        "t\t3\t3",
+    ]
+    assert in_json("events", "topics") == [{"topic": "t", "events": 3, "last": 3}]
+    (consumer,) = in_json("events", "consumers", "t")
+    assert consumer == {
+        "topic": "t",
+        "consumer": "c",
+        "reach": 3,
+        "lag": 0,
+        "held": 0,
+        "parked": 0,
+        "quarantined": 2,
+    }
+    assert in_json("events", "consumers", "other") == []
+    assert gnl("events", "consumers").stdout.splitlines()[1].split("\t")[:3] == ["t", "c", "0"]
+
+
+def test_dead_events_are_listed_page_by_page(events: None) -> None:
+    page = in_json("events", "dead", "t", "c", "--limit", "1")
+    assert [(e["id"], e["payload"], e["attempts"]) for e in page["items"]] == [("x", 1, 1)]
+    rest = in_json("events", "dead", "t", "c", "--cursor", page["next_cursor"])
+    assert [(e["id"], e["org_id"]) for e in rest["items"]] == [("y", "acme")]
+    foreign = gnl("events", "dead", "t", "d", "--cursor", page["next_cursor"])
+    assert foreign.exit_code == 2
+    lines = gnl("events", "dead", "t", "c").stdout.splitlines()
+    assert lines[1].split("\t")[-1].endswith("ValueError: boom\\x1b[2J")
+
+
+def test_dead_events_are_handed_back(events: None) -> None:
+    done = gnl("events", "retry", "t", "c", "x", "y", "z", "nope")
+    assert done.exit_code == 1
+    assert done.stdout.splitlines() == [
+        "x: released",
+        "y: unknown",
+        "z: not-dead",
+        "nope: unknown",
+    ]
+    assert in_json("events", "retry", "t", "c", "y", "--org", "acme") == [
+        {"id": "y", "org_id": "acme", "answer": "released"}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("json", "gnl: 'json' is no import path; write module:name"),
+        ("json:__name__", "gnl: 'json:__name__' is a str; name a function of the storage"),
+        ("builtins:repr", "gnl: 'builtins:repr' gave a str, not a Consumer"),
+    ],
+)
+def test_a_target_that_gives_no_consumer_is_refused(target: str, said: str) -> None:
+    done = gnl("consumer", target)
+    assert (done.exit_code, done.stderr[: len(said)]) == (2, said)
+
+
+EVENTS_APP = """
+import os, signal
+from gnl_core.events import Consumer, emit
+
+seen = []
+
+async def handler(payload, meta):
+    seen.append((meta.consumer, payload))
+    if len(seen) == 2:
+        print(sorted(seen), flush=True)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+async def consumers(storage):
+    await emit(storage.work, "t", 7)
+    return [Consumer(storage, "t", name, handler) for name in "ab"]
+"""
+
+
+def test_consumers_run_from_an_import_path_until_sigterm(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(EVENTS_APP)
+    done = command(tmp_path, "consumer", "app:consumers")
+    assert done.stdout == "[('a', 7), ('b', 7)]\n"
+    assert done.returncode == 0, done.stderr

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import typer
 
+from gnl_core.cli._consumer import consumer_command
+from gnl_core.cli._events import events
 from gnl_core.cli._jobs import jobs, lanes_command
 from gnl_core.cli._upgrade import upgrade_command
 from gnl_core.cli._worker import worker_command
@@ -23,6 +25,8 @@ app = typer.Typer(
     " refusing, 4 tables of another version.",
 )
 app.add_typer(jobs, name="jobs")
+app.add_typer(events, name="events")
+app.command("consumer")(consumer_command)
 app.command("lanes")(lanes_command)
 app.command("upgrade")(upgrade_command)
 app.command("worker")(worker_command)

@@ -26,16 +26,16 @@ def print_json(value: object) -> None:
 
 def print_jobs(jobs: Sequence[JobInfo]) -> None:
     """A line for each job."""
-    _print_rows(_COLUMNS, [_row(job) for job in jobs])
+    print_rows(_COLUMNS, [_row(job) for job in jobs])
 
 
 def print_lanes(lanes: Iterable[Lane]) -> None:
     """A line for each lane."""
     rows = [
-        (_name(lane.org_id), str(lane.ready), str(lane.delayed), str(lane.running))
+        (org_name(lane.org_id), str(lane.ready), str(lane.delayed), str(lane.running))
         for lane in lanes
     ]
-    _print_rows(("org", "ready", "delayed", "running"), rows)
+    print_rows(("org", "ready", "delayed", "running"), rows)
 
 
 def print_job(job: JobInfo) -> None:
@@ -65,8 +65,8 @@ def job_as_json(job: JobInfo) -> dict[str, object]:
         "lease_expires_at": _time(job.lease_expires_at),
         "cancel_requested": job.cancel_requested,
         "finished_at": _time(job.finished_at),
-        "payload": _stored(job.payload_text),
-        "result": _stored(job.result_text),
+        "payload": stored(job.payload_text),
+        "result": stored(job.result_text),
         "error": job.error,
         "failures": [
             {"attempt": f.attempt, "error": f.error, "failed_at": _time(f.failed_at)}
@@ -95,7 +95,7 @@ def printable(text: str, *, keep_lines: bool = False) -> str:
 def _row(job: JobInfo) -> tuple[str, ...]:
     return (
         job.id,
-        _name(job.org_id),
+        org_name(job.org_id),
         job.type,
         job.state.value,
         str(job.attempts),
@@ -104,7 +104,7 @@ def _row(job: JobInfo) -> tuple[str, ...]:
     )
 
 
-def _print_rows(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def print_rows(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table on a terminal; elsewhere tab-separated lines, which nothing cuts short."""
     cells = [[printable(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
@@ -117,7 +117,8 @@ def _print_rows(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     Console().print(table)
 
 
-def _name(org_id: str | None) -> str:
+def org_name(org_id: str | None) -> str:
+    """An organization in a table."""
     return "-" if org_id is None else org_id
 
 
@@ -125,7 +126,8 @@ def _time(moment: datetime | None) -> str | None:
     return None if moment is None else moment.isoformat()
 
 
-def _stored(text: str | None) -> object:
+def stored(text: str | None) -> object:
+    """Stored JSON as a value."""
     if text is None:
         return None
     try:

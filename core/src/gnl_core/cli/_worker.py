@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import logging
-import os
-import sys
 from collections.abc import Mapping
 from typing import Annotated
 
 import typer
 
-from gnl_core.cli._run import StoreUrl, on_storage
+from gnl_core.cli._run import StoreUrl
+from gnl_core.cli._target import call_target, find_target, run_services
 from gnl_core.errors import InvalidInput
 from gnl_core.queue import Worker
 from gnl_core.storage import Storage
@@ -41,7 +37,6 @@ def worker_command(
 
     The options are for a mapping of handlers; a function sets them on its own Worker.
     """
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     given = {
         "concurrency": concurrency,
         "ttl": ttl,
@@ -51,37 +46,10 @@ def worker_command(
     }
     options = {key: value for key, value in given.items() if value is not None}
 
-    async def run(storage: Storage) -> None:
-        async with await _make(_find(target), storage, target, options) as worker:
-            await worker.run(signals=True)
-        if worker.abandoned:
-            # Handlers that do not end were given back; the loop would wait for them for ever.
-            await storage.close()
-            logging.shutdown()
-            os._exit(0)
+    async def make(storage: Storage) -> list[Worker]:
+        return [await _make(find_target(target), storage, target, options)]
 
-    on_storage(store, run)
-
-
-def _find(target: str) -> object:
-    """What `target` names, looked for in the current folder as well."""
-    module_name, colon, path = target.partition(":")
-    if not (module_name and colon and path):
-        raise InvalidInput(f"{target!r} is no import path; write module:name")
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
-    try:
-        found: object = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
-            raise
-        raise InvalidInput(f"there is no module {error.name!r} to import {target!r} from") from None
-    for step in path.split("."):
-        try:
-            found = getattr(found, step)
-        except AttributeError:
-            raise InvalidInput(f"module {module_name!r} has no {path!r}") from None
-    return found
+    run_services(store, make)
 
 
 async def _make(
@@ -97,8 +65,7 @@ async def _make(
     if options:
         names = ", ".join(f"--{key.replace('_', '-')}" for key in options)
         raise InvalidInput(f"{target!r} makes its own Worker; set {names} there")
-    made = found(storage)
-    worker = await made if inspect.isawaitable(made) else made
+    worker = await call_target(found, storage)
     if not isinstance(worker, Worker):
         raise InvalidInput(f"{target!r} gave a {type(worker).__name__}, not a Worker")
     return worker
