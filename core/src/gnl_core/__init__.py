@@ -3,6 +3,9 @@
 The queue: `enqueue` and `enqueue_many` write jobs, `Worker` runs them, `get_job`, `list_jobs`,
 `cancel_job`, `retry_job` and `prune_jobs` look after them. `gnl_core.sync` has the same calls
 for programs without an event loop.
+
+The event log: `emit` and `emit_many` append events, `Consumer` runs a handler on each,
+`list_dead_events`, `retry_dead_event` and `list_consumers` look after them.
 """
 
 from gnl_core.backoff import Backoff, exponential, fixed
@@ -11,6 +14,7 @@ from gnl_core.errors import (
     GnlError,
     IdConflict,
     InvalidCursor,
+    InvalidEvent,
     InvalidInput,
     InvalidJob,
     QueueFull,
@@ -20,7 +24,24 @@ from gnl_core.errors import (
     StoreNotFound,
     StoreRejected,
     StoreUnavailable,
+    TopicFull,
     UndecodableText,
+)
+from gnl_core.events import (
+    Consumer,
+    DeadEventInfo,
+    Event,
+    EventMeta,
+    ReleaseAnswer,
+    emit,
+    emit_many,
+    list_consumers,
+    list_dead_events,
+    list_topics,
+    prune_events,
+    remove_consumer,
+    retry_dead_event,
+    rewind_consumer,
 )
 from gnl_core.queue import (
     CancelAnswer,
@@ -46,19 +67,25 @@ from gnl_core.queue import (
     retry_job,
 )
 from gnl_core.runtime import Signal
-from gnl_core.spi import Capability, JobState, Lane
+from gnl_core.spi import Capability, ConsumerRecord, JobState, Lane, TopicRecord
 from gnl_core.storage import Storage, open_storage
 
 __all__ = [
     "Backoff",
     "CancelAnswer",
     "Capability",
+    "Consumer",
+    "ConsumerRecord",
+    "DeadEventInfo",
     "DeadLetter",
+    "Event",
+    "EventMeta",
     "ExecutionRevokedError",
     "GiveBack",
     "GnlError",
     "IdConflict",
     "InvalidCursor",
+    "InvalidEvent",
     "InvalidInput",
     "InvalidJob",
     "Job",
@@ -69,6 +96,7 @@ __all__ = [
     "Lane",
     "Page",
     "QueueFull",
+    "ReleaseAnswer",
     "Retry",
     "RetryAnswer",
     "RevokedWhy",
@@ -79,9 +107,13 @@ __all__ = [
     "StoreNotFound",
     "StoreRejected",
     "StoreUnavailable",
+    "TopicFull",
+    "TopicRecord",
     "UndecodableText",
     "Worker",
     "cancel_job",
+    "emit",
+    "emit_many",
     "enqueue",
     "enqueue_many",
     "exponential",
@@ -89,9 +121,16 @@ __all__ = [
     "get_job",
     "job_depth",
     "list_all_jobs",
+    "list_consumers",
+    "list_dead_events",
     "list_jobs",
     "list_lanes",
+    "list_topics",
     "open_storage",
+    "prune_events",
     "prune_jobs",
+    "remove_consumer",
+    "retry_dead_event",
     "retry_job",
+    "rewind_consumer",
 ]

@@ -26,7 +26,7 @@ from collections.abc import Callable, Coroutine
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from gnl_core import queue
+from gnl_core import events, queue
 from gnl_core import storage as _async
 from gnl_core.errors import GnlError, InvalidInput
 from gnl_core.spi import Capability, Store
@@ -35,16 +35,25 @@ __all__ = [
     "Storage",
     "Work",
     "cancel_job",
+    "emit",
+    "emit_many",
     "enqueue",
     "enqueue_many",
     "get_job",
     "job_depth",
     "list_all_jobs",
+    "list_consumers",
+    "list_dead_events",
     "list_jobs",
     "list_lanes",
+    "list_topics",
     "open_storage",
+    "prune_events",
     "prune_jobs",
+    "remove_consumer",
+    "retry_dead_event",
     "retry_job",
+    "rewind_consumer",
 ]
 
 _P = ParamSpec("_P")
@@ -187,12 +196,21 @@ def _blocking(
 
 
 cancel_job = _blocking(queue.cancel_job)
+emit = _blocking(events.emit)
+emit_many = _blocking(events.emit_many)
 enqueue = _blocking(queue.enqueue)
 enqueue_many = _blocking(queue.enqueue_many)
 get_job = _blocking(queue.get_job)
 job_depth = _blocking(queue.job_depth)
 list_all_jobs = _blocking(queue.list_all_jobs)
+list_consumers = _blocking(events.list_consumers)
+list_dead_events = _blocking(events.list_dead_events)
 list_jobs = _blocking(queue.list_jobs)
 list_lanes = _blocking(queue.list_lanes)
+list_topics = _blocking(events.list_topics)
+prune_events = _blocking(events.prune_events)
 prune_jobs = _blocking(queue.prune_jobs)
+remove_consumer = _blocking(events.remove_consumer)
+retry_dead_event = _blocking(events.retry_dead_event)
 retry_job = _blocking(queue.retry_job)
+rewind_consumer = _blocking(events.rewind_consumer)
