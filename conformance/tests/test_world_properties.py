@@ -3,7 +3,7 @@
 import pytest
 
 from gnl_conformance.history import Call, History
-from gnl_conformance.world.properties import CALM_FROM, PROPERTIES, WHOLE, Property
+from gnl_conformance.world.properties import CALM_FROM, ENDED, PROPERTIES, WHOLE, Property
 from gnl_conformance.world.wire import EPOCH
 
 US = 1_000
@@ -54,7 +54,7 @@ def revive(at: int) -> Call:
     return Call("p", "revive", asked, at * US, (at + 1) * US, {"found": "dead"})
 
 
-NOTES = (CALM_FROM + "2", WHOLE)
+NOTES = (CALM_FROM + "2", WHOLE, ENDED + "steady")
 
 GOOD = {
     "a handler that ends before the bad news": [run(1, 4, 5), extend(3, 5, "lost")],
@@ -78,6 +78,9 @@ GOOD = {
         settle(5, 5, "release", "waiting"),
         claim(7, 1, 6),
     ],
+    "an outcome that is sent until it is refused": [run(1, 4, 5, who="steady"), settle(6, 5)],
+    "an outcome of a worker that was cut off": [run(1, 4, 5)],
+    "a handler that was told and leaves nothing": [run(1, 4, 5, "lease-lost", who="steady")],
     "a job that is revived": [claim(3, 1, 5, attempt=3), revive(5), claim(7, 1, 6)],
 }
 
@@ -86,11 +89,15 @@ BAD = {
     "attempts_are_exact": [claim(3, 1, 5), settle(5, 5, "release"), claim(7, 1, 6)],
     "a_grant_runs_once": [run(1, 4, 5), run(6, 9, 5)],
     "a_handler_is_told": [extend(3, 5, "lost"), run(1, 9, 5)],
+    "outcomes_are_written": [run(1, 4, 5, who="steady")],
     "a_lost_lease_is_left_alone": [extend(3, 5, "lost"), run(1, 9, 5, "lease-lost"), settle(10, 5)],
     "a_lease_outlasts_its_handler": [claim(3, 1, 5), claim(200, 1, 6, reclaimed=True)],
 }
 
+UNANSWERED = Call("steady", "settle", {"holds": [[1, 5, "done"]]}, 5 * US)
+
 MORE_BAD = [
+    ("outcomes_are_written", [run(1, 4, 5, who="steady"), UNANSWERED]),
     (
         "attempts_are_exact",
         [claim(3, 1, 5), settle(5, 5, "release", "waiting"), claim(7, 1, 6, attempt=2)],

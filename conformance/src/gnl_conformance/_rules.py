@@ -96,6 +96,7 @@ _ALL = (
     Rule("worker.once", "C2", "a grant runs its handler once"),
     Rule("worker.told", "R1", "a handler is told when its worker learns that its hold is gone"),
     Rule("worker.silent", "R4", "a worker that knows a lease to be lost writes nothing for it"),
+    Rule("worker.written", "C7", "an outcome is written until the store has answered"),
     Rule("worker.renews", "C5", "a lease outlasts a handler that blocks the event loop"),
 )
 

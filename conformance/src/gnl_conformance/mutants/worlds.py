@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from gnl_conformance._case import Tier
@@ -27,7 +27,7 @@ from gnl_core import Worker
 from gnl_core.memory._jobs import JobTable
 from gnl_core.memory._ready import Pair
 from gnl_core.memory._store import MemoryJobs
-from gnl_core.runtime import Engine
+from gnl_core.runtime import Engine, Settled
 from gnl_core.runtime._execution import Execution
 from gnl_core.spi import (
     SECOND,
@@ -39,6 +39,7 @@ from gnl_core.spi import (
     Hold,
     Instant,
     JobState,
+    StoreUnavailable,
     Verdict,
 )
 
@@ -233,6 +234,26 @@ class WritesAnyway(_WorkerConformance):
     """Writes the outcome of a handler that lost its lease."""
 
     _worker = _WritesAnyway
+
+
+class _WritesOnce(BrokenWorker):
+    def tamper(self, engine: Engine[Grant, Verdict]) -> None:
+        send = engine._settler._send
+
+        async def once(batch: Sequence[tuple[Grant, Verdict]]) -> Sequence[Settled]:
+            try:
+                return await send(batch)
+            except StoreUnavailable:
+                return [Settled.LOST] * len(batch)
+
+        _swap(engine._settler, "_send", once)
+
+
+@breaks("worker.written", "was given up", tier=Tier.WORLD)
+class WritesOnce(_WorkerConformance):
+    """Takes no answer for an answer."""
+
+    _worker = _WritesOnce
 
 
 class _GivesUpRenewing(BrokenWorker):

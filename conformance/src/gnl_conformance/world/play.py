@@ -15,7 +15,7 @@ from gnl_conformance.world.actors import Actor, Lister, Producer, WorkerActor
 from gnl_conformance.world.book import Book
 from gnl_conformance.world.loop import SECOND, VirtualTime
 from gnl_conformance.world.plan import TYPES, Plan, draw
-from gnl_conformance.world.properties import CALM_FROM, WHOLE
+from gnl_conformance.world.properties import CALM_FROM, ENDED, WHOLE
 from gnl_conformance.world.sometimes import count
 from gnl_conformance.world.wire import EPOCH, Effect, Wire
 from gnl_core import Worker
@@ -103,7 +103,7 @@ class World:
             self.time.surprises.append("the world came to a standstill")
         elif directing.exception() is not None:
             raise directing.exception() or AssertionError
-        history = self.book.close(*self._calm_from())
+        history = self.book.close(*self._calm_from(), *self._ended_in_calm())
         count(history, self.seen)
         return Played(
             self.seed,
@@ -121,6 +121,10 @@ class World:
             return []
         since = 0.0 if self.plan.calm else self.plan.storm + 4 * self.plan.ttl
         return [f"{CALM_FROM}{round(since * SECOND)}"]
+
+    def _ended_in_calm(self) -> list[str]:
+        lives = [worker.process for worker in self._workers if worker.process is not None]
+        return [ENDED + life.name for life in lives if life.main is not None and life.main.done()]
 
     async def _direct(self) -> None:
         for actor in self._cast:

@@ -20,6 +20,9 @@ from gnl_conformance.world.wire import EPOCH
 CALM_FROM: Final = "calm from "
 """Notes from when on (microseconds into the world) no trouble was left, if handlers ran singly."""
 
+ENDED: Final = "ended in calm: "
+"""Notes a worker's process that ended in its own time, with nothing in its way."""
+
 WHOLE: Final = "whole"
 """Notes a history in which every grant, settlement and revival is known."""
 
@@ -81,6 +84,19 @@ def a_lost_lease_is_left_alone(history: History) -> Found:
             yield Violation("worker.silent", sentence, events=events)
 
 
+def outcomes_are_written(history: History) -> Found:
+    """A handler's outcome is sent until the store says what became of it."""
+    ended = [note.removeprefix(ENDED) for note in history.notes if note.startswith(ENDED)]
+    for (seq, token), runs in _runs(history).items():
+        for run in runs:
+            if run.who not in ended or run.answered is None or run.answered["why"] is not None:
+                continue
+            sent = [one for one in history.settled.get(seq, ()) if one.token == token]
+            if all(one.call.unknown for one in sent):
+                sentence = f"the outcome of job {seq} was given up by a worker that went on"
+                yield Violation("worker.written", sentence, events=list(map(str, [run, *sent])))
+
+
 def a_lease_outlasts_its_handler(history: History) -> Found:
     """Where nothing goes wrong no lease runs out, even if a handler blocks the event loop."""
     calm = [int(n.removeprefix(CALM_FROM)) for n in history.notes if n.startswith(CALM_FROM)]
@@ -100,6 +116,7 @@ PROPERTIES: Final = (
     Property("worker.once", a_grant_runs_once),
     Property("worker.told", a_handler_is_told),
     Property("worker.silent", a_lost_lease_is_left_alone),
+    Property("worker.written", outcomes_are_written),
     Property("worker.renews", a_lease_outlasts_its_handler),
 )
 
