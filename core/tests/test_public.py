@@ -5,7 +5,6 @@ import sys
 
 import gnl_core
 
-
 PINNED = [
     "Backoff",
     "CancelAnswer",
