@@ -58,7 +58,8 @@ def test_the_reference_keeps_every_rule_under_real_processes() -> None:
     harness = FileConformance()
     harness.seconds = 6.0
     grades = [grade(harness, case) for case in chosen(["process"])]
-    assert [one for one in grades if one.outcome != "passed"] == []
+    assert [one for one in grades if one.outcome not in ("passed", "not-applicable")] == []
+    assert len([one for one in grades if one.outcome == "passed"]) > 10
 
 
 def test_every_rule_has_a_case_and_a_broken_store() -> None:
@@ -68,7 +69,8 @@ def test_every_rule_has_a_case_and_a_broken_store() -> None:
 
 def test_every_property_under_processes_has_a_broken_store() -> None:
     rules = {case.rule.id for case in chosen(["process"])}
-    assert {mutant.rule for mutant in PROCESS_TIER} == rules - {"store.schema", "store.errors"}
+    found = {mutant.rule for mutant in PROCESS_TIER}
+    assert rules - {"store.schema", "store.errors"} <= found <= rules
 
 
 def test_every_broken_store_says_how_it_is_broken() -> None:
