@@ -143,6 +143,23 @@ GOOD = {
         page(13),
         final(),
     ],
+    "a job that was listed, pruned, and added again": [
+        add(1, "j1", created=None),
+        claim(3, 1, 5),
+        settle(5, 1, 5),
+        page(7, "j1"),
+        prune(9, 1),
+        add(11, "j1"),
+        final(("j1", 2, "done")),
+    ],
+    "a canceled job that was pruned, and its id used again": [
+        add(1, "j1"),
+        cancel(3, "j1", "waiting"),
+        prune(5, 1),
+        add(7, "j1"),
+        claim(9, 1, 5),
+        final(("j1", 2, "done")),
+    ],
     "an answer that never came": [call("claim", 1, {"limit": 1}, error="StoreUnavailable: gone")],
 }
 

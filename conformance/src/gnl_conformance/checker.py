@@ -144,6 +144,7 @@ def listings_are_snapshots(history: History) -> Found:
     for listing in history.listings:
         first, items = listing.pages[0], listing.items
         times = Counter(items)
+        once = times.keys() - history.prunable  # a pruned id may be added and listed again
         twice = [key for key in times if times[key] > 1]
         if twice:
             yield _found("list.snapshot", f"listed more than once: {twice[:5]}", listing.pages)
@@ -155,7 +156,7 @@ def listings_are_snapshots(history: History) -> Found:
                 yield _found("list.snapshot", sentence, [add, *listing.pages])
             if _after(add, first) and add.answered is not None:
                 flags = zip(keys, add.answered.get("created", ()), strict=False)
-                late = [key for key, created in flags if created and key in times]
+                late = [key for key, created in flags if created and key in once]
                 if late:
                     sentence = f"added after page 1 and listed: {late[:5]}"
                     yield _found("list.snapshot", sentence, [first, add, *listing.pages[1:]])
@@ -185,8 +186,8 @@ def a_cancel_is_final(history: History) -> Found:
     for cancel in history.cancels:
         key = (cancel.asked["org"], cancel.asked["id"])
         found = (cancel.answered or {}).get("found")
-        if found not in ("waiting", "running"):
-            continue
+        if found not in ("waiting", "running") or key in history.prunable:
+            continue  # a pruned id is free again, and may be another job
         again = [grant for grant in by_key.get(key, ()) if _after(grant.call, cancel)]
         states = [job["state"] for job in history.final.get(key, ())]
         if again:
