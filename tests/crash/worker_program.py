@@ -3,34 +3,22 @@
     python worker_program.py URL DIARY TTL PACE
 
 Lines go to an append-only file before and after the handler's work, so that what a killed
-process did can be read afterwards. Times are those of the machine's monotonic clock, which all
-processes share.
+process did can be read afterwards.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import random
 import sys
 import time
 
+from diary import Diary
+
 from gnl_core import JobContext, Worker, open_storage
 
 PID = os.getpid()
-
-
-class Diary:
-    """Appends one line at a time; a line is written whole or not at all."""
-
-    def __init__(self, path: str) -> None:
-        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-
-    def write(self, **event: object) -> None:
-        os.write(
-            self._file, (json.dumps({"pid": PID, "at": time.monotonic(), **event}) + "\n").encode()
-        )
 
 
 async def main(url: str, log: str, ttl: float, pace: float) -> None:

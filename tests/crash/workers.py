@@ -15,23 +15,26 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-PROGRAM = Path(__file__).with_name("worker_program.py")
+FOLDER = Path(__file__).parent
 
 
 @dataclass
 class Workers:
-    """Worker processes on one store, each replaced when it is killed."""
+    """Processes of `program` on one store, each replaced when it is killed."""
 
     url: str
     diary: Path
     ttl: float
     pace: float = 0.01
     env: Mapping[str, str] = field(default_factory=dict)
+    program: str = "worker_program.py"
+    arguments: tuple[str, ...] = ()
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
     killed_at: dict[int, float] = field(default_factory=dict)
 
     def start(self, count: int = 1) -> None:
-        command = [sys.executable, PROGRAM, self.url, self.diary, str(self.ttl), str(self.pace)]
+        command = [sys.executable, FOLDER / self.program, self.url, self.diary]
+        command += [str(self.ttl), str(self.pace), *self.arguments]
         for _ in range(count):
             process = subprocess.Popen(command, env={**os.environ, **self.env})
             self.processes.append(process)
