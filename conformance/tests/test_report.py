@@ -6,7 +6,9 @@ from typing import ClassVar
 
 import pytest
 
-from gnl_conformance import Case, Grade, StoreConformance, all_cases
+from gnl_conformance import RULES, Case, Grade, StoreConformance, Tier, all_cases, grade
+from gnl_conformance._case import chosen
+from gnl_conformance.mutants.registry import all_mutants
 from gnl_conformance.report import CONFORMS, FAIL, PARTIAL, judge, weigh, write
 
 
@@ -19,6 +21,10 @@ class Deviating(StoreConformance):
 
 
 CASES = all_cases()
+
+
+def registry_harness(name: str) -> type[StoreConformance]:
+    return next(mutant.harness for mutant in all_mutants() if mutant.name == name)
 
 
 def graded(case: Case, outcome: str = "passed") -> Grade:
@@ -53,11 +59,49 @@ def test_a_case_that_was_not_run_is_partial() -> None:
     assert judge(Plain, grades(lease_clock="not-run"), CASES) == (PARTIAL, "not run: lease.clock")
 
 
-def test_a_tier_left_out_is_partial() -> None:
-    only = [grade for grade in grades() if grade.tier == "cases"]
-    verdict, why = judge(Plain, only, CASES)
+@pytest.mark.parametrize("tier", Tier)
+def test_a_tier_left_out_is_partial(tier: Tier) -> None:
+    rest = [grade for grade in grades() if grade.tier != tier.value]
+    verdict, why = judge(Plain, rest, CASES)
     assert verdict == PARTIAL
-    assert "of tier process" in why
+    assert why.startswith("left out: ")
+    assert why.endswith(f" of tier {tier.value}")
+
+
+@pytest.mark.parametrize("tier", Tier)
+def test_a_tier_that_could_not_run_is_partial_or_a_failure_if_required(tier: Tier) -> None:
+    found = [graded(case, "not-run" if case.tier is tier else "passed") for case in CASES]
+    verdict, why = judge(Plain, found, CASES)
+    assert (verdict, why[:9]) == (PARTIAL, "not run: ")
+    verdict, why = judge(Plain, found, CASES, required=True)
+    assert (verdict, why[:23]) == (FAIL, "required, but not run: ")
+
+
+@pytest.mark.parametrize(
+    ("harness", "tier"),
+    [
+        (registry_harness("ClaimTakesLiveLeases"), Tier.CASES),
+        (registry_harness("TokenIsTheAttemptInAFile"), Tier.PROCESS),
+    ],
+    ids=lambda one: getattr(one, "value", None) or one.__name__,
+)
+def test_a_failure_names_promise_events_seed_and_command(  # of the model tier: test_model.py
+    harness: type[StoreConformance], tier: Tier
+) -> None:
+    store = harness()
+    store.seconds = 4.0
+    again = "python -m gnl_conformance x.py:X"
+    rules = ["lease.exclusive", "lease.fenced", "lease.token"]
+    found = [grade(store, case, again=again) for case in chosen([tier.value], rules)]
+    lines = next(one.why for one in found if one.outcome == "failed").split("\n")
+    rule = RULES[lines[0].partition(" ")[0]]
+    assert lines[0].startswith(f"{rule.id} ({rule.promise}: {rule.says}) is broken: ")
+    events = [line for line in lines if line.startswith("    ")]
+    assert 2 <= len(events) <= 6
+    assert lines[1 : 1 + len(events)] == events
+    if tier is not Tier.CASES:
+        assert "seed: 0" in lines
+    assert lines[-1] == f"run again: {again}"
 
 
 def test_a_declared_deviation_is_partial() -> None:
@@ -84,5 +128,7 @@ def test_the_report_names_everything_that_was_graded(tmp_path: Path) -> None:
 
 
 def test_the_line_counts_outcomes() -> None:
+    failing = sum(case.rule.id == "lease.clock" for case in CASES)
     line = weigh(Plain, grades(lease_clock="failed")).line
-    assert line.startswith("gnl conformance of Plain: FAIL: broken: lease.clock (1 failed, ")
+    start = f"gnl conformance of Plain: FAIL: broken: lease.clock ({failing} failed, "
+    assert line.startswith(start)
