@@ -81,6 +81,10 @@ GOOD = {
     "an outcome that is sent until it is refused": [run(1, 4, 5, who="steady"), settle(6, 5)],
     "an outcome of a worker that was cut off": [run(1, 4, 5)],
     "a handler that was told and leaves nothing": [run(1, 4, 5, "lease-lost", who="steady")],
+    "a job given back because its worker stops": [
+        run(1, 4, 5, "shutdown"),
+        settle(6, 5, "release", "waiting"),
+    ],
     "a job that is revived": [claim(3, 1, 5, attempt=3), revive(5), claim(7, 1, 6)],
 }
 
@@ -89,6 +93,7 @@ BAD = {
     "attempts_are_exact": [claim(3, 1, 5), settle(5, 5, "release"), claim(7, 1, 6)],
     "a_grant_runs_once": [run(1, 4, 5), run(6, 9, 5)],
     "a_handler_is_told": [extend(3, 5, "lost"), run(1, 9, 5)],
+    "a_shutdown_costs_no_attempt": [run(1, 4, 5, "shutdown"), settle(6, 5, "retry", "waiting")],
     "outcomes_are_written": [run(1, 4, 5, who="steady")],
     "a_lost_lease_is_left_alone": [extend(3, 5, "lost"), run(1, 9, 5, "lease-lost"), settle(10, 5)],
     "a_lease_outlasts_its_handler": [claim(3, 1, 5), claim(200, 1, 6, reclaimed=True)],

@@ -39,6 +39,7 @@ from gnl_core.spi import (
     Hold,
     Instant,
     JobState,
+    Retry,
     StoreUnavailable,
     Verdict,
 )
@@ -254,6 +255,18 @@ class WritesOnce(_WorkerConformance):
     """Takes no answer for an answer."""
 
     _worker = _WritesOnce
+
+
+class _StopsAtACost(BrokenWorker):
+    def tamper(self, engine: Engine[Grant, Verdict]) -> None:
+        _swap(engine._boundary, "given_back", lambda _: Retry(0, "stopped"))
+
+
+@breaks("attempt.release", "cost job", tier=Tier.WORLD)
+class StopsAtACost(_WorkerConformance):
+    """Counts an attempt that its worker ended because it was stopped."""
+
+    _worker = _StopsAtACost
 
 
 class _GivesUpRenewing(BrokenWorker):

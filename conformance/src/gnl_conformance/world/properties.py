@@ -84,6 +84,20 @@ def a_lost_lease_is_left_alone(history: History) -> Found:
             yield Violation("worker.silent", sentence, events=events)
 
 
+def a_shutdown_costs_no_attempt(history: History) -> Found:
+    """What a worker stops because it stops itself is given back, and nothing else."""
+    for (seq, token), runs in _runs(history).items():
+        for run in runs:
+            if run.answered is None or run.answered["why"] != "shutdown":
+                continue
+            sent = [one for one in history.settled.get(seq, ()) if one.token == token]
+            wrong = [one for one in sent if one.verdict != "release"]
+            if wrong:
+                sentence = f"stopping its worker cost job {seq} an attempt"
+                events = list(map(str, [run, *wrong]))
+                yield Violation("attempt.release", sentence, events=events)
+
+
 def outcomes_are_written(history: History) -> Found:
     """A handler's outcome is sent until the store says what became of it."""
     ended = [note.removeprefix(ENDED) for note in history.notes if note.startswith(ENDED)]
@@ -116,6 +130,7 @@ PROPERTIES: Final = (
     Property("worker.once", a_grant_runs_once),
     Property("worker.told", a_handler_is_told),
     Property("worker.silent", a_lost_lease_is_left_alone),
+    Property("attempt.release", a_shutdown_costs_no_attempt),
     Property("worker.written", outcomes_are_written),
     Property("worker.renews", a_lease_outlasts_its_handler),
 )
