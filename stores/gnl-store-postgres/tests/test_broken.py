@@ -44,7 +44,9 @@ class Broken(StoreConformance):
         store = PostgresStore(read_url(url))
         try:
             await store.upgrade()
-            store._jobs = self.jobs(store._database, space, store._channel, store._hints)
+            store._jobs = self.jobs(
+                store._database, store._urgent, space, store._channel, store._hints
+            )
             if self.sql:
                 await self._execute(self.sql.replace("{schema}", space))
             yield store
@@ -73,8 +75,10 @@ class Broken(StoreConformance):
 
 
 class _NumbersDecide(PostgresJobs):
-    def __init__(self, database: Database, schema: str, channel: str, hints: Hints) -> None:
-        super().__init__(database, schema, channel, hints)
+    def __init__(
+        self, database: Database, urgent: Database, schema: str, channel: str, hints: Hints
+    ) -> None:
+        super().__init__(database, urgent, schema, channel, hints)
         self._listing = Listing(postgres_tables(schema), postgres_dialect(), self._horizon)
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from gnl_core.spi import SECOND, Done, NewJob, Outcome, StoreUnavailable
+from gnl_core import JobContext, Storage, Worker
+from gnl_core.spi import SECOND, Dead, Done, NewJob, Outcome, StoreUnavailable
 from gnl_store_postgres import PostgresStore, open_postgres
 
 PATIENCE = 60.0
@@ -145,3 +146,36 @@ async def test_a_closed_store_says_so(space: Any) -> None:
         with pytest.raises(StoreUnavailable, match="closed"):
             await store.now()
         await store.close()
+
+
+@pytest.mark.parametrize("pool_size", [1, 2])
+async def test_handlers_that_use_up_the_pool_cost_no_lease(space: Any, pool_size: int) -> None:
+    async with space.opened(pool_size=pool_size) as store:
+        attempts: list[int] = []
+
+        async def hold_a_connection(payload: object, ctx: JobContext) -> None:
+            attempts.append(ctx.attempt)
+            async with store._database._connections.use():
+                await asyncio.sleep(1.2)  # longer than a lease
+            assert not ctx.signal.revoked
+
+        for number in range(6):
+            await store.jobs.add([NewJob(str(number), None, "t", "0")])
+        worker = Worker(Storage(store), {"t": hold_a_connection}, concurrency=10, ttl=1)
+        async with asyncio.timeout(PATIENCE):
+            assert await worker.drain() == 6
+        assert attempts == [1] * 6
+
+
+async def test_two_that_revive_a_job_at_once_revive_it_once(space: Any) -> None:
+    async with space.opened() as store, space.opened() as other:
+        for number in range(30):
+            await store.jobs.add([NewJob(str(number), None, "t", "0", max_attempts=1)])
+            got = await store.jobs.claim(["t"], 1, SECOND, "w", max_attempts=1)
+            await store.jobs.settle([Outcome(got.grants[0].hold, Dead("x"))])
+            found = await asyncio.gather(
+                *(handle.jobs.revive(None, str(number)) for handle in (store, other))
+            )
+            assert sorted(state.value for state in found) == ["dead", "waiting"]
+            got = await store.jobs.claim(["t"], 1, SECOND, "w", max_attempts=1)
+            await store.jobs.settle([Outcome(got.grants[0].hold, Done("0"))])

@@ -52,10 +52,13 @@ _MANY_TYPE_SETS: Final = 64
 
 
 class PostgresJobs:
-    """`JobStore` on PostgreSQL."""
+    """`JobStore` on PostgreSQL; what a lease may depend on goes through `urgent`."""
 
-    def __init__(self, database: Database, schema: str, channel: str, hints: Hints) -> None:
+    def __init__(
+        self, database: Database, urgent: Database, schema: str, channel: str, hints: Hints
+    ) -> None:
         self._database = database
+        self._urgent = urgent
         self._channel = channel
         self._hints = hints
         self._name = quoted(schema)
@@ -160,7 +163,7 @@ class PostgresJobs:
         """As `JobStore.extend`."""
         if not holds:
             return ()
-        rows = await self._database.fetch(self._extend, *holds_of(holds), ttl)
+        rows = await self._urgent.fetch(self._extend, *holds_of(holds), ttl)
         return extensions(rows[0], holds)
 
     async def settle(self, outcomes: Sequence[Outcome]) -> tuple[Settlement, ...]:
@@ -168,7 +171,7 @@ class PostgresJobs:
         if not outcomes:
             return ()
         ends = ends_of(outcomes)
-        rows = await self._database.fetch(self._settle, *ends)
+        rows = await self._urgent.fetch(self._settle, *ends)
         if rows[0][2]:
             self._hints.send()
         return settlements(rows[0], ends)

@@ -17,17 +17,21 @@ from gnl_store_postgres._wakeups import Hints, channel_of, listen
 class PostgresStore:
     """A store in one schema of a PostgreSQL database.
 
-    Connections are opened when they are needed: at most `Options.pool_size`, and one more for
+    Connections are opened when they are needed: at most `Options.pool_size`, one more for
+    extending and settling, which must not wait for others while leases run out, and one for
     `listen`.
     """
 
     def __init__(self, options: Options) -> None:
         self._options = options
         self._database = Database(options, options.pool_size)
+        self._urgent = Database(options, 1)
         self._channel = channel_of(options.schema)
         self._hints = Hints(self._database, self._channel)
         self._schema = PostgresSchema(self._database, options.schema)
-        self._jobs = PostgresJobs(self._database, options.schema, self._channel, self._hints)
+        self._jobs = PostgresJobs(
+            self._database, self._urgent, options.schema, self._channel, self._hints
+        )
         self._now = f"select {quoted(options.schema)}.gnl_now()"
         self._latest: Instant = 0
 
@@ -46,7 +50,7 @@ class PostgresStore:
     @property
     def statements(self) -> int:
         """How many statements this handle has sent."""
-        return self._database.statements
+        return self._database.statements + self._urgent.statements
 
     async def now(self) -> Instant:
         """The server's clock; never earlier than this handle has seen it."""
@@ -74,6 +78,7 @@ class PostgresStore:
         """Send the last hint and close all connections. A second call does nothing."""
         await self._hints.close()
         await self._database.close()
+        await self._urgent.close()
 
 
 async def open_postgres(url: str, /) -> PostgresStore:
