@@ -1,4 +1,4 @@
-"""A PostgreSQL server in a container. NOT RUN where no Docker engine answers; with GNL_REQUIRE an error."""
+"""A PostgreSQL server in a container: NOT RUN without a Docker engine, unless it is required."""
 
 import os
 import socket

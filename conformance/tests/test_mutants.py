@@ -70,7 +70,7 @@ def test_every_rule_has_a_case_and_a_broken_store() -> None:
 def test_every_property_under_processes_has_a_broken_store() -> None:
     rules = {case.rule.id for case in chosen(["process"])}
     found = {mutant.rule for mutant in PROCESS_TIER}
-    assert rules - {"store.schema", "store.errors"} <= found <= rules
+    assert rules - {"store.schema"} <= found <= rules
 
 
 def test_every_broken_store_says_how_it_is_broken() -> None:

@@ -7,6 +7,7 @@ import asyncio
 import sys
 from pathlib import Path
 
+from gnl_conformance._harness import behind_a_proxy
 from gnl_conformance._load import load_harness
 from gnl_conformance.process.play import ROLES, Player
 
@@ -20,18 +21,22 @@ def main() -> int:
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--who", default="child")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--proxy", metavar="HOST:PORT", help="go through it, and repeat calls")
     asyncio.run(_run(parser.parse_args()))
     return 0
 
 
 async def _run(asked: argparse.Namespace) -> None:
     harness = load_harness(asked.harness)()
+    if asked.proxy is not None:
+        host, _, port = asked.proxy.rpartition(":")
+        behind_a_proxy(harness, (host, int(port)))
     async with harness.connect(asked.space) as store:
         if asked.role == "upgrade":
             version = await store.upgrade()
             print(version.found, version.needed)
             return
-        player = Player(store, asked.folder, asked.who, asked.seed)
+        player = Player(store, asked.folder, asked.who, asked.seed, insists=asked.proxy is not None)
         await ROLES[asked.role](player)
 
 

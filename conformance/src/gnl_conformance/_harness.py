@@ -38,9 +38,13 @@ class StoreConformance:
         class TestRedis(StoreConformance):
             capabilities = {Capability.MULTI_PROCESS, Capability.SERVER_CLOCK}
 
+            def server(self):
+                return "localhost", 6379
+
             @asynccontextmanager
             async def connect(self, space):
-                async with RedisStore("redis://localhost", prefix=space) as store:
+                host, port = self.address
+                async with RedisStore(f"redis://{host}:{port}", prefix=space) as store:
                     yield store
 
     Capabilities are facts about the environment; none of them excuses a promise.
@@ -59,6 +63,7 @@ class StoreConformance:
     worlds: range = range(200)
     """The seeds of the worlds that the world tier plays."""
     _worker: ClassVar[type[Worker]] = Worker
+    _proxy: tuple[str, int] | None = None
 
     def connect(self, space: str) -> AbstractAsyncContextManager[Store]:
         """Open the store; the same space is the same data, from any process."""
@@ -91,6 +96,22 @@ class StoreConformance:
     async def restart_server(self) -> None:
         """Kill the server and start it again. Overridden only where the harness owns it."""
 
+    def server(self) -> tuple[str, int] | None:
+        """Host and port where the store's server listens. None for a store without a server.
+
+        The process tier puts a proxy before it, which loses requests and replies. `connect` has
+        to open the store at `self.address` then, which is that of the proxy.
+        """
+        return None
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where `connect` opens the store: the server, or the kit's proxy before it."""
+        found = self._proxy or self.server()
+        if found is None:
+            raise NotImplementedError("say in `server` where your store's server listens")
+        return found
+
     def test_rule(self, gnl_case: object, gnl_grading: object) -> None:
         """Run one case (called by pytest, through the kit's plugin)."""
         from gnl_conformance._pytest import grade_in_pytest  # noqa: PLC0415 - pytest is optional
@@ -106,6 +127,12 @@ def owns_its_time(harness: StoreConformance) -> bool:
 def owns_its_server(harness: StoreConformance) -> bool:
     """True when the server may be killed under the store."""
     return type(harness).restart_server is not StoreConformance.restart_server
+
+
+def behind_a_proxy(harness: StoreConformance, address: tuple[str, int]) -> StoreConformance:
+    """Make `connect` go to a proxy from now on."""
+    harness._proxy = address
+    return harness
 
 
 def check_declarations(harness: type[StoreConformance]) -> None:

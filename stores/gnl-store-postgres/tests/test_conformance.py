@@ -8,7 +8,7 @@ import asyncpg
 from asyncpg.transaction import Transaction as DriverTransaction
 
 from gnl_conformance import Capability, StoreConformance
-from gnl_conformance.servers import postgres
+from gnl_conformance.servers import address_of, at_address, postgres
 from gnl_store_postgres import PostgresStore, open_postgres
 
 
@@ -27,9 +27,15 @@ class Transaction:
 class TestPostgres(StoreConformance):
     capabilities = frozenset(Capability)
 
+    def server(self) -> tuple[str, int] | None:
+        return address_of(postgres().url, 5432)
+
     @asynccontextmanager
     async def connect(self, space: str) -> AsyncIterator[PostgresStore]:
-        store = await open_postgres(f"{postgres().url}?schema={space}")
+        url = postgres().url
+        if self.server() is not None:
+            url = at_address(url, self.address)
+        store = await open_postgres(f"{url}?schema={space}")
         yield store
         await store.close()
 

@@ -20,6 +20,7 @@ class Actor:
     space: str
     folder: Path
     seed: int
+    options: tuple[str, ...] = ()
     lives: int = 0
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
@@ -43,6 +44,7 @@ class Actor:
         """Start a new process."""
         self.lives += 1
         options = ["--role", self.role, "--folder", str(self.folder), "--who", self.who]
+        options += self.options
         with (self.folder / f"{self.who}.err").open("wb") as errors:
             self.process = spawn(
                 self.harness, self.space, *options, "--seed", str(self.seed), errors=errors.fileno()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import abc
 import asyncio
 import random
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,50 +35,63 @@ class Storm:
 
 async def run_storm(harness: StoreConformance, space: str) -> Storm:
     """Torment the store for `harness.seconds` (a third of it is calm)."""
-    seed = harness.seeds.start
     with tempfile.TemporaryDirectory(prefix="gnl-storm-") as folder:
-        driver = _Driver(harness, space, Path(folder), seed)
-        try:
-            async with harness.connect(space) as store:
-                await store.upgrade()
-                return Storm(await driver.run(store), seed)
-        finally:
-            driver.end()
-            await harness.drop(space)
+        return await Killer(harness, space, Path(folder), CAST).play()
 
 
-class _Driver:
-    def __init__(self, harness: StoreConformance, space: str, folder: Path, seed: int) -> None:
+class Driver(abc.ABC):
+    """Starts a cast of children, lets a subclass torment them, and sees all work to its end."""
+
+    def __init__(
+        self,
+        harness: StoreConformance,
+        space: str,
+        folder: Path,
+        roles: Sequence[str],
+        options: tuple[str, ...] = (),
+    ) -> None:
         self.harness = harness
+        self.space = space
         self.folder = folder
-        self.rng = random.Random(seed)  # noqa: S311 - to be repeated, not to be secret
+        self.seed = harness.seeds.start
+        self.rng = random.Random(self.seed)  # noqa: S311 - to be repeated, not to be secret
         self.notes: list[str] = []
         name = where(type(harness))
         self.cast = [
-            Actor(role, f"{role}-{number}", name, space, folder, seed)
-            for number, role in enumerate(CAST, start=1)
+            Actor(role, f"{role}-{number}", name, space, folder, self.seed, options)
+            for number, role in enumerate(roles, start=1)
         ]
-        self.asleep: set[asyncio.Task[None]] = set()
 
-    async def run(self, store: Store) -> History:
+    @abc.abstractmethod
+    async def storm(self) -> None:
+        """What is done to the children or their connections, and undone at its end."""
+
+    async def play(self) -> Storm:
+        """From an empty space to the history of all."""
+        try:
+            async with self.harness.connect(self.space) as store:
+                await store.upgrade()
+                return Storm(await self._run(store), self.seed)
+        finally:
+            for actor in self.cast:
+                actor.kill()
+            await self.harness.drop(self.space)
+
+    async def _run(self, store: Store) -> History:
         for actor in self.cast:
             actor.start()
         await self._all_busy()
-        await self._storm(time.monotonic() + self.harness.seconds * 0.7)
+        await self.storm()
+        (self.folder / QUIET).touch()
         await self._calm(store)
         (self.folder / STOP).touch()
         await self._farewell()
         await self._write_down_the_end(store)
-        return self._history()
+        return self.history()
 
-    def _history(self) -> History:
+    def history(self) -> History:
+        """What the children have written so far."""
         return read(sorted(self.folder.glob("*.jsonl")), self.notes)
-
-    def end(self) -> None:
-        for task in self.asleep:
-            task.cancel()
-        for actor in self.cast:
-            actor.kill()
 
     async def _all_busy(self) -> None:
         deadline = time.monotonic() + START_LIMIT
@@ -86,54 +101,8 @@ class _Driver:
                     raise RuntimeError(f"{actor.who} did not start:\n{actor.last_words()}")
             await asyncio.sleep(0.05)
 
-    async def _storm(self, until: float) -> None:
-        """Strike, until it is time or until the store is seen to be broken."""
-        restart_at = time.monotonic() + self.harness.seconds * 0.3
-        look_at = time.monotonic() + LOOK_EVERY
-        seen: set[tuple[str, str]] = set()
-        while time.monotonic() < until:
-            if time.monotonic() > look_at:
-                # One process's file may be read before, another's after a call: only what is
-                # still seen at the second look is not owed to that.
-                before, seen = seen, so_far(self._history())
-                if before & seen:
-                    self._note("the store was seen to be broken: no more strikes")
-                    return
-                look_at = time.monotonic() + LOOK_EVERY
-            await asyncio.sleep(self.rng.uniform(0.1, 0.3))
-            # The sleeper is spared, whose late writes the store has to refuse, and the lister,
-            # whose listings have to come to their end to be judged.
-            targets = [one for one in self.cast if one.role in ("producer", "worker")]
-            self._strike(self.rng.choice(targets), self.rng.random())
-            if owns_its_server(self.harness) and time.monotonic() > restart_at:
-                self._note("server killed and started again")
-                await self.harness.restart_server()
-                restart_at = until + 1
-
-    def _strike(self, actor: Actor, chance: float) -> None:
-        if not actor.busy:
-            if not actor.alive:
-                raise RuntimeError(f"{actor.who} ended by itself:\n{actor.last_words()}")
-            return
-        if chance < 0.6:
-            self._note(f"SIGKILL {actor.who}")
-            actor.kill()
-            actor.start()
-        else:
-            self._note(f"SIGSTOP {actor.who}")
-            self.asleep.add(asyncio.create_task(self._sleep(actor, actor.lives)))
-
-    async def _sleep(self, actor: Actor, life: int) -> None:
-        """Stop a process for longer than its leases last."""
-        actor.stop()
-        await asyncio.sleep(self.rng.uniform(1.3, 2.0) * TTL / SECOND)
-        if actor.lives == life and actor.alive:
-            actor.wake()
-
     async def _calm(self, store: Store) -> None:
-        """No more strikes and no new jobs; wait until everything has ended, or long enough."""
-        await asyncio.gather(*self.asleep)
-        (self.folder / QUIET).touch()
+        """Wait until everything has ended, or long enough."""
         deadline = time.monotonic() + QUIET_LIMIT
         while time.monotonic() < deadline:
             try:
@@ -141,7 +110,7 @@ class _Driver:
                 if not producing and not await store.jobs.lanes():
                     return
             except StoreUnavailable:
-                self._note("the driver's own handle was cut off")
+                self.note("the driver's own handle was cut off")
             await asyncio.sleep(0.1)
 
     async def _farewell(self) -> None:
@@ -164,5 +133,63 @@ class _Driver:
                 break
         writer.ended(number, entries.final(records))
 
-    def _note(self, text: str) -> None:
+    def note(self, text: str) -> None:
+        """Say in the history what was done."""
         self.notes.append(f"[{time.monotonic():.6f}] {text}")
+
+
+class Killer(Driver):
+    """Kills processes and puts them to sleep; kills the server, if it is the harness's own."""
+
+    async def storm(self) -> None:
+        """Strike, until it is time or until the store is seen to be broken."""
+        asleep: set[asyncio.Task[None]] = set()
+        try:
+            await self._strike_all(time.monotonic() + self.harness.seconds * 0.7, asleep)
+            await asyncio.gather(*asleep)
+        finally:
+            for task in asleep:
+                task.cancel()
+
+    async def _strike_all(self, until: float, asleep: set[asyncio.Task[None]]) -> None:
+        restart_at = time.monotonic() + self.harness.seconds * 0.3
+        look_at = time.monotonic() + LOOK_EVERY
+        seen: set[tuple[str, str]] = set()
+        while time.monotonic() < until:
+            if time.monotonic() > look_at:
+                # One process's file may be read before, another's after a call: only what is
+                # still seen at the second look is not owed to that.
+                before, seen = seen, so_far(self.history())
+                if before & seen:
+                    self.note("the store was seen to be broken: no more strikes")
+                    return
+                look_at = time.monotonic() + LOOK_EVERY
+            await asyncio.sleep(self.rng.uniform(0.1, 0.3))
+            # The sleeper is spared, whose late writes the store has to refuse, and the lister,
+            # whose listings have to come to their end to be judged.
+            targets = [one for one in self.cast if one.role in ("producer", "worker")]
+            self._strike(self.rng.choice(targets), self.rng.random(), asleep)
+            if owns_its_server(self.harness) and time.monotonic() > restart_at:
+                self.note("server killed and started again")
+                await self.harness.restart_server()
+                restart_at = until + 1
+
+    def _strike(self, actor: Actor, chance: float, asleep: set[asyncio.Task[None]]) -> None:
+        if not actor.busy:
+            if not actor.alive:
+                raise RuntimeError(f"{actor.who} ended by itself:\n{actor.last_words()}")
+            return
+        if chance < 0.6:
+            self.note(f"SIGKILL {actor.who}")
+            actor.kill()
+            actor.start()
+        else:
+            self.note(f"SIGSTOP {actor.who}")
+            asleep.add(asyncio.create_task(self._sleep(actor, actor.lives)))
+
+    async def _sleep(self, actor: Actor, life: int) -> None:
+        """Stop a process for longer than its leases last."""
+        actor.stop()
+        await asyncio.sleep(self.rng.uniform(1.3, 2.0) * TTL / SECOND)
+        if actor.lives == life and actor.alive:
+            actor.wake()

@@ -7,6 +7,7 @@ import os
 import random
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,18 +35,27 @@ LANES = (None, "a", "b")
 QUIET, STOP = "quiet", "stop"
 """Files by which the driver tells the children that the storm, and all, is over."""
 
+_REPEATED = ("add", "extend", "settle", "cancel")
+
 T = TypeVar("T")
 
 
 class Player:
-    """One child: a store, its own history, and a seeded choice of what to do."""
+    """One child: a store, its own history, and a seeded choice of what to do.
 
-    def __init__(self, store: Store, folder: Path, who: str, seed: int) -> None:
+    One that `insists` repeats a call that got no answer, as the interface allows; all but a
+    claim, whose lost grants are left to their leases.
+    """
+
+    def __init__(
+        self, store: Store, folder: Path, who: str, seed: int, *, insists: bool = False
+    ) -> None:
         self.store = store
         self.folder = folder
         self.who = who
         self.rng = random.Random(f"{seed} {who}")  # noqa: S311 - to be repeated, not to be secret
         self.writer = Writer(folder / f"{who}.jsonl", who)
+        self._insists = insists
         self._driver = os.getppid()
 
     def told(self, signal: str) -> bool:
@@ -56,19 +66,22 @@ class Player:
         self,
         op: str,
         asked: Mapping[str, Any],
-        ask: Awaitable[T],
+        ask: Callable[[], Awaitable[T]],
         shown: Callable[[T], Mapping[str, Any]],
     ) -> T | None:
-        """Make one call and write it down; None if it failed."""
-        number = self.writer.began(op, asked)
-        try:
-            answer = await ask
-        except Exception as error:
-            self.writer.failed(number, error)
-            await asyncio.sleep(0.05 if isinstance(error, StoreError) else 0.2)
-            return None
-        self.writer.ended(number, shown(answer))
-        return answer
+        """Make one call and write it down, each try for itself; None if it failed."""
+        while True:
+            number = self.writer.began(op, asked)
+            try:
+                answer = await ask()
+            except Exception as error:
+                self.writer.failed(number, error)
+                await asyncio.sleep(0.05 if isinstance(error, StoreError) else 0.2)
+                if self._insists and op in _REPEATED and not self.told(STOP):
+                    continue
+                return None
+            self.writer.ended(number, shown(answer))
+            return answer
 
     async def pause(self, most: float) -> None:
         """Sleep up to `most` seconds."""
@@ -81,7 +94,7 @@ async def produce(player: Player) -> None:
     while not player.told(QUIET):
         jobs = _new_jobs(player)
         answer = await player.call(
-            "add", entries.adding(jobs), player.store.jobs.add(jobs), entries.added
+            "add", entries.adding(jobs), partial(player.store.jobs.add, jobs), entries.added
         )
         if answer is not None:
             added += jobs
@@ -104,7 +117,7 @@ def _new_jobs(player: Player) -> list[NewJob]:
 
 
 async def _cancel(player: Player, org_id: str | None, id: str) -> None:
-    ask = player.store.jobs.cancel(org_id, id)
+    ask = partial(player.store.jobs.cancel, org_id, id)
     await player.call("cancel", entries.one_job(org_id, id), ask, entries.found)
 
 
@@ -117,7 +130,9 @@ async def work(player: Player, late: float = 0.05) -> None:
     """Claim, hold, sometimes extend or oversleep, and settle, until all is over."""
     while not player.told(STOP):
         limit = player.rng.randint(1, 5)
-        ask = player.store.jobs.claim(TYPES, limit, TTL, player.who, max_attempts=MAX_ATTEMPTS)
+        ask = partial(
+            player.store.jobs.claim, TYPES, limit, TTL, player.who, max_attempts=MAX_ATTEMPTS
+        )
         claimed = await player.call("claim", {"limit": limit}, ask, entries.claimed)
         if claimed is None or not claimed.grants:
             await player.pause(0.05)
@@ -130,7 +145,7 @@ async def _hold(player: Player, grants: tuple[Grant, ...], late: float) -> None:
     await player.pause(0.06)
     if player.rng.random() < 0.3:
         holds = [grant.hold for grant in grants]
-        ask = player.store.jobs.extend(holds, TTL)
+        ask = partial(player.store.jobs.extend, holds, TTL)
         await player.call("extend", entries.extending(holds), ask, entries.extended)
     if player.rng.random() < 0.15 and not player.told(QUIET):
         await _cancel(player, grants[0].org_id, grants[0].id)
@@ -141,7 +156,7 @@ async def _hold(player: Player, grants: tuple[Grant, ...], late: float) -> None:
 
 async def _settle(player: Player, grants: tuple[Grant, ...]) -> None:
     ends = [Outcome(grant.hold, _verdict(player, grant)) for grant in grants]
-    ask = player.store.jobs.settle(ends)
+    ask = partial(player.store.jobs.settle, ends)
     await player.call("settle", entries.settling(ends), ask, entries.settled)
 
 
@@ -161,7 +176,7 @@ async def browse(player: Player) -> None:
     while not player.told(STOP):
         listing, position = f"{player.who} {player.rng.random()}", None
         while True:
-            ask = player.store.jobs.page(EveryLane(), position, 60)
+            ask = partial(player.store.jobs.page, EveryLane(), position, 60)
             page = await player.call("page", {"listing": listing}, ask, entries.paged)
             position = page.position if page else None
             if position is None or player.told(STOP):

@@ -18,13 +18,22 @@ import os
 from collections.abc import Mapping
 
 from gnl_conformance._violation import NotRun
+from gnl_conformance.servers._address import address_of, at_address
 from gnl_conformance.servers._container import ContainerServer
 from gnl_conformance.servers._given import GivenServer
 from gnl_conformance.servers._postgres import PostgresServer, postgres_image
 from gnl_conformance.servers._private import Server
 from gnl_conformance.servers._ways import Way, find_server, handed_down_setting, image_setting
 
-__all__ = ["ContainerServer", "GivenServer", "PostgresServer", "Server", "postgres"]
+__all__ = [
+    "ContainerServer",
+    "GivenServer",
+    "PostgresServer",
+    "Server",
+    "address_of",
+    "at_address",
+    "postgres",
+]
 
 POSTGRES_IMAGE = "postgres:17"
 
