@@ -59,6 +59,11 @@ NOTES = (CALM_FROM + "2", WHOLE, ENDED + "steady")
 GOOD = {
     "a handler that ends before the bad news": [run(1, 4, 5), extend(3, 5, "lost")],
     "a settlement that was on its way before": [run(1, 4, 5), settle(4, 5), extend(4, 5, "lost")],
+    "a handler that ends in the microsecond of the bad news": [
+        extend(3, 5, "lost"),
+        Call("w", "run", {"seq": 1, "token": 5}, 1 * US, 4 * US + 1, {"why": "timeout"}),
+        settle(4, 5),
+    ],
     "a handler that was told and stops": [extend(3, 5, "lost"), run(1, 9, 5, "lease-lost")],
     "a handler that was cut off": [extend(3, 5, "lost"), run(1, None, 5)],
     "a canceled job that is given back": [

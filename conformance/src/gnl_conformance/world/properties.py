@@ -149,7 +149,11 @@ def _runs(history: History) -> dict[tuple[int, int], list[Call]]:
 
 
 def _known_gone(history: History) -> Iterator[tuple[Write, Call]]:
-    """Renewals that said no, each with the handler that ran on after the answer came."""
+    """Renewals that said no, each with the handler that ran on after the answer came.
+
+    Both in one microsecond says nothing: a process that goes on after a pause finds the answer,
+    and the end of the handler, at once and in any order.
+    """
     runs = _runs(history)
     for writes in history.extended.values():
         for write in writes:
@@ -157,5 +161,6 @@ def _known_gone(history: History) -> Iterator[tuple[Write, Call]]:
             if write.answer not in _TOLD or known is None:
                 continue
             for run in runs.get((write.seq, write.token), ()):
-                if run.who == write.call.who and (run.ended is None or run.ended > known):
+                ends_later = run.ended is None or run.ended // 1_000 > known // 1_000
+                if run.who == write.call.who and ends_later:
                     yield write, run
