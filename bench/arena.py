@@ -12,6 +12,7 @@ from pathlib import Path
 from children import Child, Report, first_of
 from contenders import Contender, Kind
 from environments import python_of
+from redis_server import RedisServer
 from servers import PostgresServer
 
 DATABASE = "bench"
@@ -24,6 +25,7 @@ class Arena:
         self.server = server
         self.scale = scale
         self._folder = folder
+        self._redis: RedisServer | None = None
         self._children = 0
 
     def count(self, n: int, least: int = 200) -> int:
@@ -37,7 +39,7 @@ class Arena:
         """Start from an empty database with the contender's own tables."""
         if contender.kind is Kind.POSTGRES:
             self.server.recreate(DATABASE)
-        else:
+        elif contender.kind is Kind.SQLITE:
             for path in self._folder.glob(f"{DATABASE}.db*"):
                 path.unlink()
         self.call(contender, "setup")
@@ -46,6 +48,23 @@ class Arena:
         """Fresh statistics and no checkpoint ahead, as on a server that has run for a while."""
         if contender.kind is Kind.POSTGRES:
             self.server.run(DATABASE, "vacuum analyze" if vacuum else "analyze", "checkpoint")
+
+    def served(self, contender: Contender) -> float:
+        """CPU seconds that the contender's server has used; 0 for one without."""
+        if contender.kind is Kind.REDIS:
+            return self.redis.cpu_seconds()
+        return self.server.cpu_seconds() if contender.kind is Kind.POSTGRES else 0.0
+
+    @property
+    def redis(self) -> RedisServer:
+        """Started when it is first needed."""
+        if self._redis is None:
+            self._redis = RedisServer()
+        return self._redis
+
+    def close(self) -> None:
+        if self._redis is not None:
+            self._redis.close()
 
     def start(self, contender: Contender, operation: str, **options: object) -> Child:
         """Start the contender's program."""
@@ -116,6 +135,8 @@ class Arena:
     def _target(self, contender: Contender) -> str:
         if contender.kind is Kind.POSTGRES:
             return self.server.url(DATABASE)
+        if contender.kind is Kind.REDIS:
+            return self.redis.url()
         return f"{contender.scheme}{self._file}"
 
     @property
@@ -129,5 +150,6 @@ def open_arena(scale: float) -> Iterator[Arena]:
     with (
         PostgresServer() as server,
         tempfile.TemporaryDirectory(prefix="gnl-bench-") as folder,
+        contextlib.closing(Arena(server, Path(folder), scale)) as arena,
     ):
-        yield Arena(server, Path(folder), scale)
+        yield arena

@@ -10,10 +10,11 @@ PEERS = Path(__file__).resolve().parent / "peers"
 
 
 class Kind(Enum):
-    """Which database a contender keeps its jobs in."""
+    """Which database a contender keeps its jobs or events in."""
 
     POSTGRES = "PostgreSQL"
     SQLITE = "SQLite"
+    REDIS = "Redis"
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ _POSTGRES = frozenset({"one", "bulk", "drain", "drain-2", "pickup"})
 _SQLITE = frozenset({"one", "bulk", "drain", "pickup"})
 _GROWTH = frozenset({"empty", "finished", "waiting", "snapshot", "transaction", "workers-8"})
 _LANES = frozenset({"lanes-16", "lanes-10000"})
+
+_EVENTS = frozenset({"emit", "emit-bulk", "consume-1", "consume-3", "consume-10", "event-pickup"})
 
 _FLOOR_POSTGRES = (
     "select exists(select from jobs where status = 0) or exists(select from jobs where status = 1)"
@@ -146,5 +149,18 @@ CONTENDERS = {
         "1",
         drained=10_000,
         bulk=10_000,
+    ),
+    "floor-events": Contender(
+        "floor, batches of 100",
+        Kind.POSTGRES,
+        "floor_events.py",
+        "floor",
+        _EVENTS | {"history"},
+    ),
+    "gnl-events": Contender(
+        "gnl", Kind.POSTGRES, "gnl_events.py", "gnl", _EVENTS | {"history", "parked"}
+    ),
+    "redis-streams": Contender(
+        "Redis Streams", Kind.REDIS, "redis_streams.py", "redis", _EVENTS | {"history"}
     ),
 }

@@ -24,6 +24,7 @@ PINNED = {
     "procrastinate": ("procrastinate==3.10.0", "psycopg[binary,pool]==3.3.4"),
     "pgqueuer": ("pgqueuer==1.6.0", "asyncpg==0.32.0"),
     "huey": ("huey==3.5.4",),
+    "redis": ("redis==8.1.0",),
 }
 
 

@@ -94,10 +94,10 @@ def idle(arena: Arena, contender: Contender) -> Values:
 
 def _enqueue(arena: Arena, contender: Contender, operation: str, n: int) -> Values:
     arena.fresh(contender)
-    served = arena.server.cpu_seconds()
+    served = arena.served(contender)
     with arena.start(contender, operation, n=n) as producer:
         answer = producer.wait_for("ok", 600)
-        served = arena.server.cpu_seconds() - served
+        served = arena.served(contender) - served
     return {
         "per_s": n / answer["seconds"],
         "producer_us": answer["cpu"] / n * 1e6,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from contenders import CONTENDERS, Contender, Kind
+from contenders import CONTENDERS, Kind
 from growth import GROWTH
 from samples import Samples
 from targets import target_lines
 
 FLOORS = {Kind.POSTGRES: "floor", Kind.SQLITE: "floor-sqlite"}
+EVENT_FLOOR = "floor-events"
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,20 @@ COLUMNS = (
     Column("idle", "statements_per_s", "20 idle, statements/s", compared=False),
 )
 
+EVENT_COLUMNS = (
+    Column("emit", "per_s", "emit one/s"),
+    Column("emit-bulk", "per_s", "bulk events/s"),
+    Column("consume-1", "per_s", "1 consumer, deliveries/s"),
+    Column("consume-1", "worker_us", "consumer CPU µs/event", compared=False),
+    Column("consume-1", "server_us", "server CPU µs/event", compared=False),
+    Column("consume-3", "per_s", "3 consumers"),
+    Column("consume-10", "per_s", "10 consumers"),
+    Column("event-pickup", "p50_ms", "pickup p50 ms"),
+    Column("event-pickup", "p95_ms", "p95 ms"),
+    Column("history", "per_s", "behind 1,000,000"),
+    Column("parked", "per_s", "beside 1,000 parked"),
+)
+
 GROWTH_TITLES = {
     "empty": "one lane, nothing else (jobs/s)",
     "finished": "1,000,000 finished",
@@ -51,34 +66,36 @@ GROWTH_TITLES = {
 def report(samples: Samples) -> str:
     """Everything that was measured, as Markdown."""
     lines = []
-    for kind in Kind:
-        lines += [f"## {kind.value}", "", *_main_table(samples, kind), ""]
+    for kind, floor in FLOORS.items():
+        names = [n for n in samples.contenders() if CONTENDERS[n].kind is kind]
+        lines += [f"## {kind.value}", "", *_table(samples, names, COLUMNS, floor), ""]
+    names = samples.contenders()
+    lines += ["## Events", "", *_table(samples, names, EVENT_COLUMNS, EVENT_FLOOR), ""]
     lines += ["## Growth", "", *_growth_table(samples), ""]
     lines += ["## Targets", "", *target_lines(samples), ""]
     lines += _failures(samples)
     return "\n".join(lines)
 
 
-def _main_table(samples: Samples, kind: Kind) -> Iterator[str]:
-    names = [n for n in samples.contenders() if CONTENDERS[n].kind is kind]
-    columns = [
-        c for c in COLUMNS if any(samples.values(name, c.operation, c.key) for name in names)
-    ]
+def _table(
+    samples: Samples, names: Sequence[str], columns: Sequence[Column], floor: str
+) -> Iterator[str]:
+    columns = [c for c in columns if any(samples.values(n, c.operation, c.key) for n in names)]
+    names = [n for n in names if any(samples.values(n, c.operation, c.key) for c in columns)]
     if not columns:
         yield "Not measured."
         return
     yield "| | " + " | ".join(column.heading for column in columns) + " |"
     yield "|---" * (len(columns) + 1) + "|"
     for name in names:
-        cells = (_cell(samples, name, CONTENDERS[name], column) for column in columns)
+        cells = (_cell(samples, name, column, floor) for column in columns)
         yield f"| {CONTENDERS[name].title} | " + " | ".join(cells) + " |"
 
 
-def _cell(samples: Samples, name: str, contender: Contender, column: Column) -> str:
+def _cell(samples: Samples, name: str, column: Column, floor: str) -> str:
     value = samples.median(name, column.operation, column.key)
     if value is None:
         return "-"
-    floor = FLOORS[contender.kind]
     if not column.compared or name == floor:
         return number(value)
     ratio = samples.ratio((name, column.operation), (floor, column.operation), column.key)

@@ -20,13 +20,14 @@ from statistics import median
 from arena import Arena, open_arena
 from contenders import CONTENDERS
 from environments import BENCH, ROOT, make
+from event_operations import EVENTS
 from growth import GROWTH
 from machine import describe_machine
 from operations import OPERATIONS
 from report import report
 from samples import Sample, Samples, load
 
-EVERYTHING = {**OPERATIONS, **GROWTH}
+EVERYTHING = {**OPERATIONS, **GROWTH, **EVENTS}
 
 
 def main() -> None:

@@ -35,9 +35,10 @@ def payload(i: int, t0: int = 0) -> Payload:
 class Peer:
     """What a contender implements; timing, counting and reporting are done here."""
 
-    def __init__(self, target: str, variant: str) -> None:
+    def __init__(self, target: str, variant: str, name: str = "") -> None:
         self.target = target
         self.variant = variant
+        self.name = name
 
     async def setup(self) -> None:
         """Make the tables, in an empty database."""
@@ -66,6 +67,14 @@ class Peer:
 
     def open_enqueue(self) -> AbstractAsyncContextManager[None]:
         """Enqueue one job in a transaction that stays open within."""
+        raise NotImplementedError
+
+    async def park(self, n: int) -> None:
+        """Have `n` events fail for the consumer `name`, not to be tried again for an hour."""
+        raise NotImplementedError
+
+    async def skip(self) -> None:
+        """Make the consumer `name` known, behind all that is in the log."""
         raise NotImplementedError
 
     async def work(self, concurrency: int, on_job: OnJob, wait: float) -> None:
@@ -146,6 +155,12 @@ async def _run(peer: Peer, options: argparse.Namespace) -> None:
             await peer.work(options.concurrency, counting_handler(options.n), options.wait)
         case "hold":
             await _hold(peer)
+        case "park":
+            await peer.park(options.n)
+            say(event="ok")
+        case "skip":
+            await peer.skip()
+            say(event="ok")
         case "finished":
             await peer.prefill_finished(options.n)
             say(event="ok")
@@ -172,16 +187,20 @@ def main(peer: type[Peer]) -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument(
         "operation",
-        choices=["setup", "one", "bulk", "prefill", "finished", "hold", "work", "produce"],
+        choices=[
+            *("setup", "one", "bulk", "prefill", "finished", "hold", "work", "produce"),
+            *("park", "skip"),
+        ],
     )
     parser.add_argument("--target", required=True)
     parser.add_argument("--variant", default="")
+    parser.add_argument("--name", default="c0")
     parser.add_argument("--n", type=int, default=0)
     parser.add_argument("--lanes", type=int, default=1)
     parser.add_argument("--concurrency", type=int, default=10)
     parser.add_argument("--wait", type=float, default=0.0)
     parser.add_argument("--interval", type=float, default=0.05)
     options = parser.parse_args()
-    asyncio.run(_run(peer(options.target, options.variant), options))
+    asyncio.run(_run(peer(options.target, options.variant, options.name), options))
     sys.stdout.flush()
     os._exit(0)  # leave at once: some libraries keep threads
