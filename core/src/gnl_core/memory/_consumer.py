@@ -56,14 +56,12 @@ class Consumer:
             grants.append(self._grant(delivery, now, token(), ttl, max_attempts))
         return grants
 
-    def next_due(self, now: Instant) -> Duration | None:
+    def next_due(self, now: Instant, *, by_key: bool) -> Duration | None:
         """How long until something can be handed out; 0 if it can be now."""
         if self._behind(self.reach):
             return 0
-        parked = [d for d in self._deliveries.values() if d.state is DeliveryState.PARKED]
-        if not parked:
-            return None
-        return max(0, min(d.due_at for d in parked) - now)
+        due = min((d.due_at for d in self._parked(by_key=by_key)), default=None)
+        return None if due is None else max(0, due - now)
 
     def _end_expired(self, now: Instant) -> None:
         expired = [

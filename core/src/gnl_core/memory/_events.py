@@ -84,7 +84,7 @@ class EventTable:
                 max_attempts=max_attempts,
                 by_key=by_key,
             )
-            return Delivered(tuple(grants), consumer.next_due(now))
+            return Delivered(tuple(grants), consumer.next_due(now, by_key=by_key))
 
     def extend(self, holds: Sequence[EventHold], ttl: Duration) -> tuple[Extension, ...]:
         with self._lock:
@@ -146,12 +146,11 @@ class EventTable:
             latest = None if older_than is None else self._now() - older_than
             doomed = [
                 event
-                for name, log in self._logs.items()
+                for name, log in sorted(self._logs.items())
                 if topic is None or name == topic
                 for event in log
                 if self._may_go(event, latest)
-            ]
-            doomed = sorted(doomed, key=lambda event: event.seq)[:limit]
+            ][:limit]
             for event in doomed:
                 self._logs[event.new.topic].remove(event)
                 del self._by_id[event.new.topic, event.new.org_id, event.new.id]

@@ -115,7 +115,8 @@ class EventGrant:
 class Delivered:
     """Grants in the order of handing out, and how long until the next parked event is due.
 
-    `next_due_in` is None when nothing is parked, 0 when more is due or new already.
+    `next_due_in` is None when nothing is parked, 0 when more is due or new already. What waits
+    for its key is not counted: it becomes due by a settlement, not by time.
     """
 
     grants: tuple[EventGrant, ...]

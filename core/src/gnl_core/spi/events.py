@@ -150,10 +150,11 @@ class EventStore(Protocol):
     async def prune(
         self, topic: str | None, *, older_than: Duration | None = None, limit: int = 10_000
     ) -> int:
-        """Delete events that no consumer owes, oldest first, at most `limit`; the count.
+        """Delete events that no consumer owes, at most `limit`; the count.
 
         A consumer owes an event that is new, held, parked or quarantined for it. `older_than`
         spares events emitted later than so long ago; without it, topics without consumers are
-        left alone. The ids are free again.
+        left alone. Topics go by name in byte order, the events of one by position. The ids are
+        free again.
         """
         ...

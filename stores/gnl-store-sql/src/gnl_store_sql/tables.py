@@ -2,49 +2,29 @@
 
 A row of ``gnl_jobs`` never changes. In which of ``gnl_ready``, ``gnl_delayed``, ``gnl_held``
 and ``gnl_finished`` its ``seq`` stands besides is the job's state. Instants and durations are
-microseconds. ``org`` is ``''`` for jobs without organization.
+microseconds. ``org`` is ``''`` for jobs without organization. For events see `event_tables`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    Identity,
-    Index,
-    Integer,
-    MetaData,
-    Table,
-    Text,
-    UniqueConstraint,
-    text,
-)
+from sqlalchemy import Column, Index, MetaData, Table, UniqueConstraint
+from sqlalchemy import text as literal
 from sqlalchemy.engine import Dialect
 from sqlalchemy.schema import CreateIndex, CreateTable
-from sqlalchemy.types import TypeEngine
 
-VERSION = 2
+from gnl_store_sql.columns import NUMBER, flag, identity, number, text
+from gnl_store_sql.event_tables import (
+    consumer_table,
+    delivery_table,
+    event_table,
+    log_table,
+    topic_table,
+)
+
+VERSION = 3
 """The version of the tables that this library reads and writes."""
-
-# SQLite makes only a column declared INTEGER the row's own key.
-_NUMBER: TypeEngine[int] = BigInteger().with_variant(Integer(), "sqlite")
-# Byte for byte: SQLite's default collation does that, PostgreSQL's has to be named.
-_TEXT: TypeEngine[str] = Text(collation="C").with_variant(Text(), "sqlite")
-
-
-def _number(name: str, *, key: bool = False, null: bool = False) -> Column[int]:
-    return Column(name, _NUMBER, primary_key=key, nullable=null, autoincrement=False)
-
-
-def _text(name: str, *, key: bool = False, null: bool = False) -> Column[str]:
-    return Column(name, _TEXT, primary_key=key, nullable=null)
-
-
-def _flag(name: str) -> Column[bool]:
-    return Column(name, Boolean(create_constraint=False), nullable=False)
 
 
 class Tables:
@@ -62,12 +42,31 @@ class Tables:
         self.finished = self._finished()
         self.failures = self._failures()
         self.lanes = self._lanes()
-        self.meta = self._table("gnl_meta", _text("name", key=True), _text("value"))
+        self.events = event_table(self.metadata)
+        self.log = log_table(self.metadata)
+        self.topics = topic_table(self.metadata)
+        self.consumers = consumer_table(self.metadata)
+        self.deliveries = delivery_table(self.metadata)
+        self.meta = self._table("gnl_meta", text("name", key=True), text("value"))
 
-    def create(self, dialect: Dialect, *, without: Sequence[str] = ()) -> list[str]:
-        """The statements that create all tables and indexes, except indexes named `without`."""
+    @property
+    def of_events(self) -> tuple[Table, ...]:
+        """Those that came with version 3."""
+        return (self.events, self.log, self.topics, self.consumers, self.deliveries)
+
+    def create(
+        self,
+        dialect: Dialect,
+        *,
+        without: Sequence[str] = (),
+        only: Sequence[Table] | None = None,
+    ) -> list[str]:
+        """The statements that create the tables (all but for `only`) and their indexes.
+
+        Indexes named `without` are left out.
+        """
         statements: list[str] = []
-        for table in self.metadata.sorted_tables:
+        for table in self.metadata.sorted_tables if only is None else only:
             statements.append(str(CreateTable(table).compile(dialect=dialect)).strip())
             statements += [
                 str(CreateIndex(index).compile(dialect=dialect)).strip()
@@ -84,13 +83,13 @@ class Tables:
         table = Table(
             "gnl_jobs",
             self.metadata,
-            Column("seq", _NUMBER, Identity(), primary_key=True),
-            _text("org"),
-            _text("id"),
-            _text("type"),
-            _text("payload"),
-            _number("max_attempts", null=True),
-            _number("enqueued_at"),
+            identity("seq"),
+            text("org"),
+            text("id"),
+            text("type"),
+            text("payload"),
+            number("max_attempts", null=True),
+            number("enqueued_at"),
             *extra,
             UniqueConstraint("org", "id", name="gnl_jobs_id"),
         )
@@ -101,13 +100,13 @@ class Tables:
         """Jobs that wait and are due: those that a claim can grant."""
         return self._table(
             "gnl_ready",
-            _text("org", key=True),
-            _text("type", key=True),
-            _number("seq", key=True),
-            _number("attempts"),
-            _number("due_at"),
-            _flag("reclaimed"),
-            _text("error", null=True),
+            text("org", key=True),
+            text("type", key=True),
+            number("seq", key=True),
+            number("attempts"),
+            number("due_at"),
+            flag("reclaimed"),
+            text("error", null=True),
         )
 
     def _delayed(self) -> Table:
@@ -115,13 +114,13 @@ class Tables:
         table = Table(
             "gnl_delayed",
             self.metadata,
-            _number("seq", key=True),
-            _text("org"),
-            _text("type"),
-            _number("due_at"),
-            _number("attempts"),
-            _flag("reclaimed"),
-            _text("error", null=True),
+            number("seq", key=True),
+            text("org"),
+            text("type"),
+            number("due_at"),
+            number("attempts"),
+            flag("reclaimed"),
+            text("error", null=True),
         )
         Index("gnl_delayed_due", table.c.type, table.c.due_at, table.c.seq)
         Index("gnl_delayed_org", table.c.org)
@@ -132,18 +131,18 @@ class Tables:
         table = Table(
             "gnl_held",
             self.metadata,
-            _number("seq", key=True),
-            _number("token"),
-            _text("org"),
-            _text("type"),
-            _text("worker"),
-            _number("attempts"),
-            _number("budget"),
-            _number("granted_at"),
-            _number("due_at"),
-            _number("expires_at"),
-            _flag("canceled"),
-            _text("error", null=True),
+            number("seq", key=True),
+            number("token"),
+            text("org"),
+            text("type"),
+            text("worker"),
+            number("attempts"),
+            number("budget"),
+            number("granted_at"),
+            number("due_at"),
+            number("expires_at"),
+            flag("canceled"),
+            text("error", null=True),
         )
         Index("gnl_held_expires", table.c.expires_at)
         return table
@@ -152,13 +151,13 @@ class Tables:
         table = Table(
             "gnl_finished",
             self.metadata,
-            _number("seq", key=True),
-            _text("org"),
-            _text("state"),
-            _text("result", null=True),
-            _text("error", null=True),
-            _number("attempts"),
-            _number("finished_at"),
+            number("seq", key=True),
+            text("org"),
+            text("state"),
+            text("result", null=True),
+            text("error", null=True),
+            number("attempts"),
+            number("finished_at"),
         )
         Index("gnl_finished_at", table.c.finished_at, table.c.seq)
         return table
@@ -167,11 +166,11 @@ class Tables:
         """Failed attempts; `n` counts those of one job, across its revivals."""
         return self._table(
             "gnl_failures",
-            _number("seq", key=True),
-            _number("n", key=True),
-            _number("attempt"),
-            _text("error"),
-            _number("failed_at"),
+            number("seq", key=True),
+            number("n", key=True),
+            number("attempt"),
+            text("error"),
+            number("failed_at"),
         )
 
     def _lanes(self) -> Table:
@@ -181,10 +180,10 @@ class Tables:
         """
         table = self._table(
             "gnl_lanes",
-            _text("org", key=True),
-            _text("type", key=True),
-            _number("turn"),
-            Column("head", _NUMBER, nullable=False, server_default=text("0")),
+            text("org", key=True),
+            text("type", key=True),
+            number("turn"),
+            Column("head", NUMBER, nullable=False, server_default=literal("0")),
         )
         Index("gnl_lanes_turn", table.c.type, table.c.turn)
         return table

@@ -21,6 +21,10 @@ _START_CLOCK: Final = "INSERT INTO gnl_clock VALUES (0, 0, 0, 0, 0)"
 
 _PRESENT: Final = Step("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'gnl_meta'", ())
 
+TABLES: Final = Tables()
+
+_ENGINE: Final = SQLiteDialect_aiosqlite()
+
 _UPGRADES: Final[Mapping[int, Sequence[str]]] = {
     # 2: failures are numbered within their job; lanes know where their ready jobs begin.
     1: (
@@ -35,6 +39,8 @@ _UPGRADES: Final[Mapping[int, Sequence[str]]] = {
         "FROM gnl_failures_1",
         "DROP TABLE gnl_failures_1",
     ),
+    # 3: events.
+    2: TABLES.create(_ENGINE, only=TABLES.of_events),
 }
 
 
@@ -43,10 +49,8 @@ def _one_of(column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
     return column.in_(select(each.c.value))
 
 
-TABLES: Final = Tables()
-
 DIALECT: Final = SqlDialect(
-    engine=SQLiteDialect_aiosqlite(),
+    engine=_ENGINE,
     one_of=_one_of,
     pack=lambda values: json.dumps(list(values), ensure_ascii=False),
 )

@@ -8,6 +8,7 @@ from gnl_core.spi import Capability, Instant, SchemaVersion
 from gnl_store_sql import VERSION, Steps
 from gnl_store_sqlite._clock import Clock
 from gnl_store_sqlite._database import Database
+from gnl_store_sqlite._events import SqliteEvents
 from gnl_store_sqlite._jobs import SqliteJobs
 from gnl_store_sqlite._listen import hint, listen
 from gnl_store_sqlite._schema import SCHEMA
@@ -29,7 +30,9 @@ class SqliteStore:
         self._clock = Clock(clock)
         self._database = Database(location)
         self._thread = OperationThread(f"gnl-sqlite {location.path.name}")
-        self._jobs = SqliteJobs(self._database, self._thread, self._clock, lambda: hint(location))
+        parts = (self._database, self._thread, self._clock, lambda: hint(location))
+        self._jobs = SqliteJobs(*parts)
+        self._events = SqliteEvents(*parts)
 
     @property
     def capabilities(self) -> frozenset[Capability]:
@@ -40,6 +43,11 @@ class SqliteStore:
     def jobs(self) -> SqliteJobs:
         """The queue's part."""
         return self._jobs
+
+    @property
+    def events(self) -> SqliteEvents:
+        """The event log's part."""
+        return self._events
 
     @property
     def statements(self) -> int:
@@ -59,7 +67,7 @@ class SqliteStore:
         return await self._thread.run(self._upgrade)
 
     async def listen(self, wake: Callable[[], None]) -> None:
-        """Call `wake` when jobs began to wait, here or in another process (within 10 ms)."""
+        """Call `wake` when there is new work, here or in another process (within 10 ms)."""
         await listen(self._location, wake)
 
     async def sibling(self) -> SqliteStore:
