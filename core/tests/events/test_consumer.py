@@ -204,6 +204,38 @@ async def test_events_of_a_key_are_handled_in_order(storage: Storage) -> None:
     assert done == {f"k{k}": list(range(k, 200, 5)) for k in range(5)}
 
 
+async def test_the_next_event_of_a_key_does_not_wait_for_a_poll(storage: Storage) -> None:
+    done: list[int] = []
+    consumer: Consumer
+
+    async def handler(payload: int, meta: EventMeta) -> None:
+        await asyncio.sleep(0.01)
+        done.append(payload)
+        if payload == 4:
+            consumer.stop()
+
+    await emit_many(storage.work, [Event("t", n, key="k") for n in range(5)])
+    consumer = Consumer(
+        storage, "t", "c", handler, by_key=True, poll_shortest=3_600, poll_longest=3_600
+    )
+    async with asyncio.timeout(20):
+        await consumer.run()
+    assert done == [0, 1, 2, 3, 4]
+
+
+async def test_draining_does_not_wait_for_what_waits_for_its_key(
+    storage: Storage,
+) -> None:
+    async def handler(payload: int, meta: EventMeta) -> None:
+        raise Retry(3_600, "later")
+
+    await emit_many(storage.work, [Event("t", n, key="k") for n in range(2)])
+    async with asyncio.timeout(20):
+        await Consumer(storage, "t", "c", handler, by_key=True).drain()
+    (record,) = await list_consumers(storage.work, "t")
+    assert (record.lag, record.parked) == (0, 2)
+
+
 @pytest.mark.parametrize(
     ("start", "expected"), [("earliest", [0, 1, 2, 3]), ("latest", [3]), (2, [2, 3])]
 )

@@ -105,7 +105,15 @@ class DeliveriesBoundary:
         settlements = await self._events.settle(
             [EventOutcome(grant.hold, verdict) for grant, verdict in outcomes]
         )
-        return [_FATES[settlement.state] for settlement in settlements]
+        return [
+            self._fate(grant, settlement.state)
+            for (grant, _), settlement in zip(outcomes, settlements, strict=True)
+        ]
+
+    def _fate(self, grant: EventGrant, state: DeliveryState | None) -> Settled:
+        if state is not None and self._of.by_key and grant.key is not None:
+            return Settled.WAITS  # the next event of its key may have waited for this one
+        return _FATES[state]
 
     def prepare(self, grant: EventGrant, signal: Signal) -> Invocation:
         payload = decode(grant.payload)

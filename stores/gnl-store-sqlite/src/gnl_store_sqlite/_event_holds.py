@@ -111,8 +111,8 @@ class _Ends:
         """Write all of it."""
         for sql, rows in self._rows.items():
             yield Step(sql, rows, many=True)
-        yield from move_up(self._left)
-        self._tick.woken += self._parked
+        moved = yield from move_up(self._left)
+        self._tick.woken += self._parked or moved
         yield self._tick.save()
 
     def _add(self, sql: str, *values: object) -> None:
