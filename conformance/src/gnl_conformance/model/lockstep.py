@@ -40,8 +40,11 @@ from gnl_core.spi import (
     NewJob,
     OneLane,
     Outcome,
+    Release,
+    Retry,
     Scope,
     Store,
+    Verdict,
 )
 
 WORKER: Final = "w"
@@ -188,6 +191,9 @@ class Lockstep:
     async def _settle(self, step: Settle) -> None:
         known = len(self._reference.holds)
         ends = [(place, verdict) for place, verdict in step.ends if place < known]
+        if not self._view.instants:
+            # A clock that runs may move within a call: which of two falls due first is open.
+            ends = [end for end in ends if not _delayed(end[1])] or ends[:1]
         if not ends:
             return
         answers = await self._sides.ask(
@@ -263,6 +269,10 @@ class Lockstep:
 
 def _depth(side: Side, org: str | None) -> Awaitable[int]:
     return side.jobs.depth(org)
+
+
+def _delayed(verdict: Verdict) -> bool:
+    return isinstance(verdict, Retry | Release) and verdict.delay > 0
 
 
 def _new_job(key: Key, one: NewOne, now: Instant) -> NewJob:

@@ -42,6 +42,7 @@ class _Search:
     def __init__(self, play: Callable[[Script], None]) -> None:
         self._play = play
         self._left = SHRINKS
+        self._seen: dict[Script, Violation | None] = {}
         self._script: Script = ()
         self.best: Violation | None = None
 
@@ -64,6 +65,16 @@ class _Search:
         seed(seeds.start)(chosen(given(scripts(times))(self._try)))()
 
     def _try(self, script: Script) -> None:
+        if script in self._seen:
+            found = self._seen[script]
+        else:
+            found = self._seen[script] = self._outcome(script)
+        # Another rule would be another finding: this one is made short.
+        if found is not None and (self.best is None or found.rule == self.best.rule):
+            self._keep(script, found)
+            raise found
+
+    def _outcome(self, script: Script) -> Violation | None:
         if self.best is not None:
             self._left -= 1
             if self._left < 0:
@@ -71,12 +82,10 @@ class _Search:
         try:
             self._play(script)
         except Violation as found:
-            # Another rule would be another finding: this one is made short.
-            if self.best is None or found.rule == self.best.rule:
-                self._keep(script, found)
-                raise
+            return found
         except Exception as error:
             raise _Enough from error
+        return None
 
     def _keep(self, script: Script, found: Violation) -> None:
         if self.best is None or len(found.events) <= len(self.best.events):

@@ -1,9 +1,14 @@
-"""Draws scripts with Hypothesis. Of every choice the first is the simplest, to which it shrinks."""
+"""Draws scripts with Hypothesis: each step is read from a few bytes, which it draws and shrinks.
+
+Of every choice the first is the simplest: a byte of 0 chooses it. Bytes, because Hypothesis mixes
+constants of whatever modules are loaded into the numbers it draws: the same seed would give other
+scripts after a change anywhere, or under pytest. No module has byte strings as long as these.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TypeVar
 
 from hypothesis import strategies as st
 
@@ -28,122 +33,136 @@ from gnl_conformance.model.script import (
     Times,
     Turn,
 )
-from gnl_core.spi import Dead, Done, EveryLane, JobState, OneLane, Release, Retry, Verdict
+from gnl_core.spi import Dead, Done, EveryLane, JobState, OneLane, Release, Retry, Scope, Verdict
 
 T = TypeVar("T")
 
 STEPS = 30
 """A script is this long, or ends before."""
 
-_MOST_PLACES = 12
-_LIKE: tuple[Like, ...] = ("same", "same", "elsewhere", "upper", "blank")
-_GO_ON = st.integers(0, 2**16 - 1)
+_BYTES: Final = 61
+"""More than the longest step needs: an add of five jobs."""
+
+# The latest are named most often.
+_PLACES: Final[tuple[int, ...]] = (*range(4), *range(13))
+_LIKE: Final[tuple[Like, ...]] = ("same", "same", "elsewhere", "upper", "blank")
+_SCOPES: Final[tuple[Scope, ...]] = (EveryLane(), *map(OneLane, LANES))
+_FILTERS: Final[tuple[tuple[JobState, ...], ...]] = (
+    *((),) * 14,
+    *((state,) for state in JobState),
+    (JobState.WAITING, JobState.RUNNING),
+    FINISHED,
+)
+_SELDOM: Final = (False, False, False, False, True)
 
 
-@st.composite
-def scripts(draw: st.DrawFn, times: Times) -> Script:
-    """A script that asks for no more than these times."""
-    steps = _steps(times)
-    found: list[Step] = []
-    # Not a list: those are short on average, and rarely as long as their limit.
-    while len(found) < STEPS and (draw(_GO_ON) or draw(_GO_ON)):
-        found.append(draw(steps))
-    return tuple(found)
+def scripts(times: Times) -> st.SearchStrategy[Script]:
+    """Scripts that ask for no more than these times."""
+
+    @st.composite
+    def script(draw: st.DrawFn) -> Script:
+        found: list[Step] = []
+        # Not a list: those are short on average, and rarely as long as their limit.
+        while len(found) < STEPS:
+            reader = _Reader(draw(_STEP), times)
+            if reader.byte() == 0:
+                break
+            found.append(reader.step())
+        return tuple(found)
+
+    return script()
 
 
-def _steps(times: Times) -> st.SearchStrategy[Step]:
-    """Each kind as often as it is worth."""
-    kinds: list[tuple[int, st.SearchStrategy[Step]]] = [
-        (6, _adds(times)),
-        (8, _claims(times)),
-        (7, _settlements(times)),
-        (3, _extensions(times)),
-        (4, _changes()),
-        (1, _looks()),
-        (2, _browses()),
-        (2, st.just(Turn())),
-        (1, _prunes(times)),
-    ]
-    if times.moves:
-        kinds.append((6, st.builds(Move, _one(times.moves))))
-    return _weighed(kinds)
+_STEP: Final = st.binary(min_size=_BYTES, max_size=_BYTES)
 
 
-def _weighed(kinds: Sequence[tuple[int, st.SearchStrategy[T]]]) -> st.SearchStrategy[T]:
-    """One of some strategies, by weight, which `st.one_of` takes out."""
-    return _one(tuple(kind for often, kind in kinds for _ in range(often))).flatmap(lambda k: k)
+class _Reader:
+    """Reads one step; each choice takes the next byte."""
 
+    def __init__(self, raw: bytes, times: Times) -> None:
+        self._raw: Iterator[int] = iter(raw)
+        self._times = times
+        self._kinds: list[Callable[[], Step]] = [
+            *[self._add] * 6,
+            *[self._claim] * 8,
+            *[self._settle] * 7,
+            *[self._extend] * 3,
+            *[self._change] * 4,
+            *[self._move] * (6 if times.moves else 0),
+            *[self._browse] * 2,
+            *[Turn] * 2,
+            self._look,
+            self._prune,
+        ]
 
-def _adds(times: Times) -> st.SearchStrategy[Step]:
-    one = st.builds(
-        NewOne,
-        _one(LANES),
-        _one(TYPES),
-        _one(PAYLOADS),
-        _seldom(_places()),
-        _one((None, None, 1, 2)),
-        _one((0, 0, *times.delays)),
-        _seldom(_one((*times.delays, *[-delay for delay in times.delays if delay]))),
-        _one(_LIKE),
-    )
-    depth = _one((None, None, None, 1, 3, 6))
-    return st.builds(Add, _some(one, 5), depth)
+    def byte(self) -> int:
+        """The next byte."""
+        return int(next(self._raw))
 
+    def step(self) -> Step:
+        """A step of any kind, each as often as it is worth."""
+        return self._one(self._kinds)()
 
-def _claims(times: Times) -> st.SearchStrategy[Step]:
-    types = _one((TYPES, TYPES[:1], TYPES[1:]))
-    return st.builds(Claim, types, _one((1, 2, 3, 7)), _one(times.ttls), _one((3, 1, 2)))
+    def _one(self, values: Sequence[T]) -> T:
+        return values[self.byte() % len(values)]
 
+    def _place(self) -> int:
+        return self._one(_PLACES)
 
-def _settlements(times: Times) -> st.SearchStrategy[Step]:
-    delays = _one(times.delays)
-    verdicts: st.SearchStrategy[Verdict] = st.one_of(
-        st.just(Done(' {"r":  1.0} ')),
-        st.builds(Retry, delays, _one(("e", "é"))),
-        st.just(Dead("dead")),
-        st.builds(Release, delays),
-    )
-    return st.builds(Settle, _some(st.tuples(_places(), verdicts), 4))
+    def _count(self, most: int) -> range:
+        return range(1 + self.byte() % most)
 
+    def _add(self) -> Add:
+        depth = self._one((None, None, None, 1, 3, 6))
+        return Add(tuple(self._new() for _ in self._count(5)), depth)
 
-def _extensions(times: Times) -> st.SearchStrategy[Step]:
-    return st.builds(Extend, _some(_places(), 4), _one(times.ttls))
+    def _new(self) -> NewOne:
+        delays = self._times.delays
+        again, timed = self._one(_SELDOM), self._one(_SELDOM)
+        place, like = self._place(), self._one(_LIKE)
+        run_at = self._one((*delays, *(-delay for delay in delays if delay)))
+        return NewOne(
+            self._one(LANES),
+            self._one(TYPES),
+            self._one(PAYLOADS),
+            place if again else None,
+            self._one((None, None, 1, 2)),
+            self._one((0, 0, *delays)),
+            run_at if timed else None,
+            like=like,
+        )
 
+    def _claim(self) -> Claim:
+        types = self._one((TYPES, TYPES[:1], TYPES[1:]))
+        limit, budget = self._one((1, 2, 3, 7)), self._one((3, 1, 2))
+        return Claim(types, limit, self._one(self._times.ttls), budget)
 
-def _changes() -> st.SearchStrategy[Step]:
-    return st.builds(Change, st.booleans(), _places())
+    def _settle(self) -> Settle:
+        return Settle(tuple((self._place(), self._verdict()) for _ in self._count(4)))
 
+    def _verdict(self) -> Verdict:
+        delay, error = self._one(self._times.delays), self._one(("e", "é"))
+        done, retry = Done(' {"r":  1.0} '), Retry(delay, error)
+        verdicts: tuple[Verdict, ...] = (done, retry, Dead("dead"), Release(delay))
+        return self._one(verdicts)
 
-def _looks() -> st.SearchStrategy[Step]:
-    return st.builds(Look, _places())
+    def _extend(self) -> Extend:
+        return Extend(tuple(self._place() for _ in self._count(4)), self._one(self._times.ttls))
 
+    def _change(self) -> Change:
+        return Change(self._one((False, True)), self._place())
 
-def _browses() -> st.SearchStrategy[Step]:
-    scopes = _one((EveryLane(), *map(OneLane, LANES)))
-    some = st.sets(_one(tuple(JobState)), max_size=3)
-    filters = some.map(lambda found: tuple(sorted(found, key=lambda state: state.value)))
-    states = _weighed([(2, st.just(())), (1, filters)])
-    return st.builds(Browse, scopes, _one((1, 2, 5)), states)
+    def _move(self) -> Move:
+        return Move(self._one(self._times.moves))
 
+    def _browse(self) -> Browse:
+        return Browse(self._one(_SCOPES), self._one((1, 2, 5)), self._one(_FILTERS))
 
-def _prunes(times: Times) -> st.SearchStrategy[Step]:
-    states = _one((FINISHED, FINISHED[:1], FINISHED[1:]))
-    older = st.one_of(st.none(), _one(times.ages))
-    return st.builds(Prune, states, older, _one((None, 0, 1, 3)), _one((10_000, 1, 2)))
+    def _look(self) -> Look:
+        return Look(self._place())
 
-
-def _places() -> st.SearchStrategy[int]:
-    return st.one_of(st.integers(0, 3), st.integers(0, _MOST_PLACES))
-
-
-def _one(values: tuple[T, ...]) -> st.SearchStrategy[T]:
-    return st.sampled_from(values)
-
-
-def _seldom(some: st.SearchStrategy[T]) -> st.SearchStrategy[T | None]:
-    return _weighed([(4, st.none()), (1, some)])
-
-
-def _some(one: st.SearchStrategy[T], most: int) -> st.SearchStrategy[tuple[T, ...]]:
-    as_tuple: Callable[[list[T]], tuple[T, ...]] = tuple
-    return st.lists(one, min_size=1, max_size=most).map(as_tuple)
+    def _prune(self) -> Prune:
+        states = self._one((FINISHED, FINISHED[:1], FINISHED[1:]))
+        ages = self._times.ages
+        older = self._one((*[None] * len(ages), *ages))
+        return Prune(states, older, self._one((None, 0, 1, 3)), self._one((10_000, 1, 2)))
