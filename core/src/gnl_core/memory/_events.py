@@ -41,6 +41,7 @@ class EventTable:
     def __init__(self, now: Callable[[], Instant]) -> None:
         self._now = now
         self._lock = threading.RLock()
+        self._settled_at: Instant = 0  # one instant for all outcomes of a call
         self._seq = itertools.count(1)
         self._token = itertools.count(1)
         self._number = itertools.count(1)
@@ -88,10 +89,12 @@ class EventTable:
 
     def extend(self, holds: Sequence[EventHold], ttl: Duration) -> tuple[Extension, ...]:
         with self._lock:
-            return tuple(self._extend(hold, self._now() + ttl) for hold in holds)
+            expires_at = self._now() + ttl
+            return tuple(self._extend(hold, expires_at) for hold in holds)
 
     def settle(self, outcomes: Sequence[EventOutcome]) -> tuple[EventSettlement, ...]:
         with self._lock:
+            self._settled_at = self._now()
             return tuple(EventSettlement(self._settle(one)) for one in outcomes)
 
     def dead(self, topic: str, name: str, position: int | None, limit: int) -> DeadPage:
@@ -220,7 +223,7 @@ class EventTable:
         if held is None:
             return None
         consumer, delivery = held
-        return consumer.settle(delivery, outcome.verdict, self._now())
+        return consumer.settle(delivery, outcome.verdict, self._settled_at)
 
 
 def _content(event: Event | None) -> KnownEvent | None:

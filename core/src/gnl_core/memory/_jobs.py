@@ -51,6 +51,7 @@ class JobTable:
         self._clock = clock
         self._lock = threading.RLock()
         self._latest: Instant = 0
+        self._settled_at: Instant = 0  # one instant for all outcomes of a call
         self._stamp = 0
         self._token = 0
         self._seq = 0
@@ -97,10 +98,12 @@ class JobTable:
 
     def extend(self, holds: Sequence[Hold], ttl: Duration) -> tuple[Extension, ...]:
         with self._lock:
-            return tuple(self._extend(hold, self.now() + ttl) for hold in holds)
+            expires_at = self.now() + ttl
+            return tuple(self._extend(hold, expires_at) for hold in holds)
 
     def settle(self, outcomes: Sequence[Outcome]) -> tuple[Settlement, ...]:
         with self._lock:
+            self._settled_at = self.now()
             return tuple(Settlement(self._settle(o.hold, o.verdict)) for o in outcomes)
 
     def cancel(self, org_id: str | None, id: str) -> JobState | None:
@@ -340,7 +343,6 @@ class JobTable:
         if job is None:
             return None
         self._held.discard(hold.seq)
-        now = self.now()
         if job.record.cancel_requested:
             return self._finish(job, JobState.CANCELED)
         match verdict:
@@ -351,10 +353,10 @@ class JobTable:
                 return self._finish(job, JobState.DEAD)
             case Retry(delay, error):
                 self._record_failure(job, error)
-                self._wait(job, now + delay)
+                self._wait(job, self._settled_at + delay)
             case Release(delay):
                 job.record = replace(job.record, attempts=job.record.attempts - 1)
-                self._wait(job, now + delay)
+                self._wait(job, self._settled_at + delay)
         return JobState.WAITING
 
     def _record_failure(self, job: Job, error: str) -> None:
