@@ -1,6 +1,7 @@
 """The checker on histories written by hand: good ones pass, each bad one is told by its rule."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,11 @@ GOOD = {
         extend(5, 1, 5, until=150),
         claim(9, 1, 6, attempt=2, since=150, until=250),
     ],
+    "a claim that reads the clock first and grants last": [
+        replace(claim(3, 1, 6, since=10, until=110, who="b"), ended=12 * MS),
+        claim(5, 1, 5, since=20, until=120),
+        settle(7, 1, 5, "waiting", "release"),
+    ],
     "a settlement without an answer may have ended the lease": [
         claim(3, 1, 5),
         unanswered_settle(5, 1, 5),
@@ -186,6 +192,14 @@ BAD = {
 }
 
 MORE_BAD = [
+    (
+        "tokens_grow",
+        [
+            claim(3, 1, 6),
+            settle(5, 1, 6, "waiting", "release"),
+            claim(9, 1, 5, since=100, until=200),
+        ],
+    ),
     ("nothing_is_lost", [add(1, "j1"), claim(3, 1, 5), prune(7, 1), final()]),
     ("nothing_is_lost", [add(1, "j1"), claim(3, 1, 5), settle(5, 1, 5), prune(7, 0), final()]),
     (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import TypeAlias
 
 from gnl_conformance._violation import Violation
@@ -65,10 +65,12 @@ def no_job_has_two_live_leases(history: History) -> Found:
 
 
 def tokens_grow(history: History) -> Found:
-    """Each grant of a job has a larger token than the one before."""
+    """Each grant of a job has a token of its own, larger than any that was answered before."""
     for seq, grants in history.grants.items():
-        for first, second in pairwise(grants):
-            if second.token <= first.token:
+        in_time = sorted(grants, key=lambda grant: (grant.call.began, grant.token))
+        for first, second in combinations(in_time, 2):
+            shrunk = second.token < first.token and _after(second.call, first.call)
+            if shrunk or second.token == first.token:
                 sentence = f"job {seq} got token {second.token} after {first.token}"
                 yield _found("lease.token", sentence, [first, second])
 

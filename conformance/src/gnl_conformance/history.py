@@ -155,14 +155,18 @@ class History:
 
     @cached_property
     def grants(self) -> dict[int, list[Granted]]:
-        """Grants by job, each in the order of the store's clock."""
+        """Grants by job, each in the order of its tokens.
+
+        The order of the store's clock would be another: a claim may read it and then wait, while
+        another one grants the job and its holder gives it back.
+        """
         found: dict[int, list[Granted]] = {}
         for call in self.calls:
             if call.op == "claim" and call.answered is not None:
                 for one in call.answered["grants"]:
                     found.setdefault(one["seq"], []).append(_granted(call, one))
         for grants in found.values():
-            grants.sort(key=lambda grant: (grant.granted_at, grant.call.began))
+            grants.sort(key=lambda grant: (grant.token, grant.granted_at, grant.call.began))
         return found
 
     @cached_property

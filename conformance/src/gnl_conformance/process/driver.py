@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gnl_conformance import _entries as entries
 from gnl_conformance._harness import StoreConformance, owns_its_server, where
-from gnl_conformance.checker import so_far
+from gnl_conformance.checker import reclaims_were_seen, refusals_were_seen, so_far
 from gnl_conformance.history import History, Writer, read
 from gnl_conformance.process.actors import Actor
 from gnl_conformance.process.play import QUIET, STOP, TTL
@@ -139,7 +139,10 @@ class Driver(abc.ABC):
 
 
 class Killer(Driver):
-    """Kills processes and puts them to sleep; kills the server, if it is the harness's own."""
+    """Kills processes and puts them to sleep; kills the server, if it is the harness's own.
+
+    Where everything is slow it goes on, at most for twice the time, until that proves something.
+    """
 
     async def storm(self) -> None:
         """Strike, until it is time or until the store is seen to be broken."""
@@ -154,8 +157,9 @@ class Killer(Driver):
     async def _strike_all(self, until: float, asleep: set[asyncio.Task[None]]) -> None:
         restart_at = time.monotonic() + self.harness.seconds * 0.3
         look_at = time.monotonic() + LOOK_EVERY
+        last = until + self.harness.seconds
         seen: set[tuple[str, str]] = set()
-        while time.monotonic() < until:
+        while time.monotonic() < until or (time.monotonic() < last and not self._proves()):
             if time.monotonic() > look_at:
                 # One process's file may be read before, another's after a call: only what is
                 # still seen at the second look is not owed to that.
@@ -172,7 +176,12 @@ class Killer(Driver):
             if owns_its_server(self.harness) and time.monotonic() > restart_at:
                 self.note("server killed and started again")
                 await self.harness.restart_server()
-                restart_at = until + 1
+                restart_at = last + 1
+
+    def _proves(self) -> bool:
+        history = self.history()
+        signs = reclaims_were_seen, refusals_were_seen
+        return not any(True for holds in signs for _ in holds(history))
 
     def _strike(self, actor: Actor, chance: float, asleep: set[asyncio.Task[None]]) -> None:
         if not actor.busy:
