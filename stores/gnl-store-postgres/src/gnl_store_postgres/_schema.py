@@ -24,23 +24,24 @@ class PostgresSchema:
         self._name = quoted(schema)
         self._plain_name = schema
         functions = [script(name, self._name) for name in ("drop", *FUNCTIONS)]
-        dialect = postgres_dialect()
+        tables, engine = postgres_tables(schema), postgres_dialect().engine
+        storage, of_events = script("storage", self._name), script("events_storage", self._name)
         self._shared = Schema(
-            postgres_tables(schema),
-            dialect,
+            tables,
+            postgres_dialect(),
             present=Step(
                 "select 1 where to_regclass($1::text) is not null", (f"{self._name}.gnl_meta",)
             ),
             create=[
-                *postgres_tables(schema).create(dialect.engine, without=WITHOUT_INDEXES),
-                script("storage", self._name),
+                *tables.create(engine, without=WITHOUT_INDEXES),
+                storage,
+                of_events,
                 *functions,
             ],
+            # Functions are those of now: they come with the last step.
             upgrades={
-                1: [
-                    *(script(name, self._name) for name in _FROM_1),
-                    *functions,
-                ]
+                1: [script(name, self._name) for name in _FROM_1],
+                2: [*tables.create(engine, only=tables.of_events), of_events, *functions],
             },
         )
 

@@ -17,6 +17,11 @@ FUNCTIONS: Final = (
     "claim",
     "settle",
     "extend",
+    "number",
+    "append",
+    "deliveries",
+    "deliver",
+    "settle_events",
 )
 """Files of functions, each after those that it calls."""
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gnl_core.spi import Capability, Instant, SchemaVersion
 from gnl_store_postgres._database import Database
+from gnl_store_postgres._events import PostgresEvents
 from gnl_store_postgres._jobs import PostgresJobs
 from gnl_store_postgres._schema import PostgresSchema
 from gnl_store_postgres._scripts import quoted
@@ -29,9 +30,9 @@ class PostgresStore:
         self._channel = channel_of(options.schema)
         self._hints = Hints(self._database, self._channel)
         self._schema = PostgresSchema(self._database, options.schema)
-        self._jobs = PostgresJobs(
-            self._database, self._urgent, options.schema, self._channel, self._hints
-        )
+        parts = (self._database, self._urgent, options.schema, self._channel, self._hints)
+        self._jobs = PostgresJobs(*parts)
+        self._events = PostgresEvents(*parts)
         self._now = f"select {quoted(options.schema)}.gnl_now()"
         self._latest: Instant = 0
 
@@ -46,6 +47,11 @@ class PostgresStore:
     def jobs(self) -> PostgresJobs:
         """The queue's part."""
         return self._jobs
+
+    @property
+    def events(self) -> PostgresEvents:
+        """The event log's part."""
+        return self._events
 
     @property
     def statements(self) -> int:

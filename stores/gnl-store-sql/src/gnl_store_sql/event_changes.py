@@ -180,6 +180,7 @@ class EventChanges:
         self, topic: str, name: str, org_id: str | None, id: str
     ) -> Steps[DeliveryState | None]:
         """As `EventStore.release`."""
+        yield from self._upkeep.number(topic)
         consumers = yield self._lock(topic=topic, name=name)
         if not consumers:
             return None
