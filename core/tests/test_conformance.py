@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import ClassVar
 
-from gnl_conformance import Capability, StoreConformance
+from gnl_conformance import Capability, Part, StoreConformance
 from gnl_core.memory import MemoryStore
 
 
@@ -16,6 +16,7 @@ class Space:
 
 class TestMemory(StoreConformance):
     capabilities = frozenset({Capability.WAKE_UPS})
+    parts = frozenset(Part)
     spaces: ClassVar[dict[str, Space]] = {}
 
     @asynccontextmanager

@@ -7,7 +7,7 @@ Subclass `StoreConformance` in a test module and run pytest, or run
 from gnl_conformance._case import Case, Tier, all_cases
 from gnl_conformance._grade import Grade, Result, grade
 from gnl_conformance._harness import StoreConformance, Transaction
-from gnl_conformance._rules import RULES, Rule
+from gnl_conformance._rules import RULES, Part, Rule
 from gnl_conformance._violation import NotRun, Violation
 from gnl_conformance.report import Report, weigh
 from gnl_core.spi import Capability
@@ -18,6 +18,7 @@ __all__ = [
     "Case",
     "Grade",
     "NotRun",
+    "Part",
     "Report",
     "Result",
     "Rule",

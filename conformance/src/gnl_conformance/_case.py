@@ -10,7 +10,7 @@ from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from gnl_conformance._rules import RULES, Rule
+from gnl_conformance._rules import RULES, Part, Rule
 from gnl_core.spi import Capability
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class Case:
     tier: Tier = Tier.CASES
     needs: frozenset[Capability] = frozenset()
     time_limit: float = 60.0
+    part: Part = Part.JOBS
 
     @property
     def id(self) -> str:
@@ -59,12 +60,17 @@ def case(
     needs: Collection[Capability] = (),
     time_limit: float = 60.0,
     name: str | None = None,
+    part: Part | None = None,
 ) -> Callable[[Body], Body]:
-    """Register an async function as a case of `rule`; its name is a sentence."""
+    """Register an async function as a case of `rule`; its name is a sentence.
+
+    `part` is what the store has to keep for it; by default that of the rule.
+    """
 
     def register(body: Body) -> Body:
         title = name or str(getattr(body, "__name__", "case"))
-        new = Case(RULES[rule], title, body, tier, frozenset(needs), time_limit)
+        of = part or RULES[rule].part
+        new = Case(RULES[rule], title, body, tier, frozenset(needs), time_limit, of)
         if new.id in _CASES:
             raise ValueError(f"two cases are called {new.id}: rename one")
         _CASES[new.id] = new
@@ -94,3 +100,8 @@ def chosen(
         and (not rules or one.rule.id in rules or one.rule.family in rules)
         and (not cases or one.id in cases)
     )
+
+
+def kept(cases: Collection[Case], parts: Collection[Part]) -> tuple[Case, ...]:
+    """The cases that are about one of these parts of a store."""
+    return tuple(one for one in cases if one.part in parts)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from gnl_conformance._case import Case, Tier, chosen
+from gnl_conformance._case import Case, Tier, chosen, kept
 from gnl_conformance._harness import StoreConformance
 from gnl_conformance._rules import RULES
 
@@ -30,6 +30,10 @@ class Choice:
     def cases(self) -> tuple[Case, ...]:
         """The chosen cases; none, if no case is of these tiers and of these rules."""
         return chosen(self.tiers, self.rules)
+
+    def cases_for(self, harness: type[StoreConformance]) -> tuple[Case, ...]:
+        """Those of them that are about a part which the store keeps."""
+        return kept(self.cases, harness.parts)
 
     def configure(self, harness: StoreConformance) -> None:
         """Tell the harness how much to do."""

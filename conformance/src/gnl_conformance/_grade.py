@@ -66,10 +66,9 @@ def grade(harness: StoreConformance, case: Case, *, again: str | None = None) ->
 def _judge(
     harness: StoreConformance, case: Case, again: str | None
 ) -> tuple[Result, str, int | None]:
-    missing = case.needs - frozenset(harness.capabilities)
-    if missing:
-        names = ", ".join(sorted(one.value for one in missing))
-        return Result.NOT_APPLICABLE, f"needs {names}, which the harness does not declare", None
+    not_about = _not_about(harness, case)
+    if not_about is not None:
+        return Result.NOT_APPLICABLE, not_about, None
     try:
         with asyncio.Runner() as runner:
             runner.run(_run(harness, case))
@@ -85,6 +84,17 @@ def _judge(
     except Exception as error:
         return Result.ERROR, f"{_last_words(error)}\nrun again: {again}", None
     return Result.PASSED, "", None
+
+
+def _not_about(harness: StoreConformance, case: Case) -> str | None:
+    """Why the case is not about this store; None: it is."""
+    if case.part not in harness.parts:
+        return f"is about {case.part.value}, which the harness does not declare among its parts"
+    missing = case.needs - frozenset(harness.capabilities)
+    if not missing:
+        return None
+    names = ", ".join(sorted(one.value for one in missing))
+    return f"needs {names}, which the harness does not declare"
 
 
 def _broken(harness: StoreConformance, found: Violation) -> tuple[Result, str, int | None]:

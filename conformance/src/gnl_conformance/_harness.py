@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import ClassVar, Protocol
 
-from gnl_conformance._rules import RULES
+from gnl_conformance._rules import RULES, Part
 from gnl_core import Worker
 from gnl_core.spi import Capability, Instant, Store
 
@@ -53,6 +53,8 @@ class StoreConformance:
     """
 
     capabilities: ClassVar[set[Capability] | frozenset[Capability]] = frozenset()
+    parts: ClassVar[set[Part] | frozenset[Part]] = frozenset({Part.JOBS})
+    """What the store keeps. It is graded for these parts, and the verdict names them."""
     deviations: ClassVar[Mapping[str, str]] = {}
     one_writer: ClassVar[bool] = False
     """True for a database that lets one open transaction write at a time."""
@@ -145,6 +147,11 @@ def check_declarations(harness: type[StoreConformance]) -> None:
             raise ValueError(
                 f"{harness.__name__}.capabilities has {capability!r}, which is no Capability"
             )
+    for part in harness.parts:
+        if not isinstance(part, Part):
+            raise ValueError(f"{harness.__name__}.parts has {part!r}, which is no Part")
+    if Part.JOBS not in harness.parts:
+        raise ValueError(f"{harness.__name__}.parts is without Part.JOBS, which every store keeps")
 
 
 def where(harness: type[StoreConformance]) -> str:

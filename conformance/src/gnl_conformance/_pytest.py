@@ -28,7 +28,9 @@ def generate_tests(metafunc: pytest.Metafunc) -> None:
     check_declarations(harness)
     used = metafunc.config.stash.setdefault(_HARNESSES, {})
     used[_name(harness)] = harness
-    metafunc.parametrize("gnl_case", list(_params(harness, _choice(metafunc.config).cases)))
+    metafunc.parametrize(
+        "gnl_case", list(_params(harness, _choice(metafunc.config).cases_for(harness)))
+    )
 
 
 def _choice(config: pytest.Config) -> Choice:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
+from gnl_conformance._event_recorder import RecordedEvents
+from gnl_conformance._notes import brief, note
+from gnl_conformance._rule import Part
 from gnl_core.spi import (
     Added,
     Capability,
     Claimed,
     DepthRefused,
     Duration,
+    EventStore,
     Extension,
     Hold,
     Instant,
@@ -26,19 +30,16 @@ from gnl_core.spi import (
     Store,
 )
 
-_KEPT_EVENTS = 200
-
 
 class RecordedJobs:
     """`JobStore` that writes down what was asked and answered."""
 
-    def __init__(self, jobs: JobStore, events: list[str]) -> None:
+    def __init__(self, jobs: JobStore, notes: list[str]) -> None:
         self._jobs = jobs
-        self._events = events
+        self._notes = notes
 
     def _note(self, call: str, answer: object) -> None:
-        self._events.append(f"{call} -> {_brief(answer)}")
-        del self._events[:-_KEPT_EVENTS]
+        note(self._notes, call, answer)
 
     async def add(
         self,
@@ -50,7 +51,7 @@ class RecordedJobs:
         answer = await self._jobs.add(jobs, max_depth=max_depth, connection=connection)
         limit = "" if max_depth is None else f", {max_depth=}"
         bound = " in a transaction" if connection is not None else ""
-        self._note(f"add({_brief([(j.org_id, j.id) for j in jobs])}{limit}){bound}", answer)
+        self._note(f"add({brief([(j.org_id, j.id) for j in jobs])}{limit}){bound}", answer)
         return answer
 
     async def claim(
@@ -69,12 +70,12 @@ class RecordedJobs:
 
     async def extend(self, holds: Sequence[Hold], ttl: Duration) -> tuple[Extension, ...]:
         answer = await self._jobs.extend(holds, ttl)
-        self._note(f"extend({_brief(holds)}, ttl={ttl})", answer)
+        self._note(f"extend({brief(holds)}, ttl={ttl})", answer)
         return answer
 
     async def settle(self, outcomes: Sequence[Outcome]) -> tuple[Settlement, ...]:
         answer = await self._jobs.settle(outcomes)
-        self._note(f"settle({_brief(outcomes)})", answer)
+        self._note(f"settle({brief(outcomes)})", answer)
         return answer
 
     async def cancel(self, org_id: str | None, id: str) -> JobState | None:
@@ -102,7 +103,7 @@ class RecordedJobs:
     ) -> JobPage:
         answer = await self._jobs.page(scope, position, limit, states=states)
         shown = [(r.org_id, r.id) for r in answer.items], answer.position
-        only = f", states={_brief(states)}" if states else ""
+        only = f", states={brief(states)}" if states else ""
         self._note(f"page({scope}, {position!r}, {limit}{only})", shown)
         return answer
 
@@ -125,17 +126,23 @@ class RecordedJobs:
         limit: int = 10_000,
     ) -> int:
         answer = await self._jobs.prune(states, older_than=older_than, keep=keep, limit=limit)
-        self._note(f"prune({_brief(states)}, {older_than=}, {keep=}, {limit=})", answer)
+        self._note(f"prune({brief(states)}, {older_than=}, {keep=}, {limit=})", answer)
         return answer
 
 
 class RecordedStore:
     """A store under trial; `inner` is the store itself."""
 
-    def __init__(self, inner: Store, events: list[str]) -> None:
+    def __init__(self, inner: Store, notes: list[str]) -> None:
         self.inner = inner
-        self.events = events
-        self.jobs = RecordedJobs(inner.jobs, events)
+        self.notes = notes
+        self.jobs = RecordedJobs(inner.jobs, notes)
+
+    @property
+    def events(self) -> RecordedEvents:
+        """The events' part; only asked for by cases about events."""
+        part: EventStore = getattr(self.inner, Part.EVENTS.value)
+        return RecordedEvents(part, self.notes)
 
     @property
     def capabilities(self) -> frozenset[Capability]:
@@ -154,12 +161,7 @@ class RecordedStore:
         await self.inner.listen(wake)
 
     async def sibling(self) -> RecordedStore:
-        return RecordedStore(await self.inner.sibling(), self.events)
+        return RecordedStore(await self.inner.sibling(), self.notes)
 
     async def close(self) -> None:
         await self.inner.close()
-
-
-def _brief(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 240 else f"{text[:200]} ... ({len(text)} characters)"

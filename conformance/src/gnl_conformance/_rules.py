@@ -5,22 +5,10 @@ Ids are permanent: reports, deviations and mutants name them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from gnl_conformance._event_rules import EVENT_RULES
+from gnl_conformance._rule import Part, Rule
 
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One promise, as something a store can be caught breaking."""
-
-    id: str
-    promise: str
-    says: str
-
-    @property
-    def family(self) -> str:
-        """The part of the id before the dot."""
-        return self.id.partition(".")[0]
-
+__all__ = ["RULES", "Part", "Rule"]
 
 _ALL = (
     # enqueue
@@ -100,4 +88,4 @@ _ALL = (
     Rule("worker.renews", "C5", "a lease outlasts a handler that blocks the event loop"),
 )
 
-RULES: dict[str, Rule] = {rule.id: rule for rule in _ALL}
+RULES: dict[str, Rule] = {rule.id: rule for rule in (*_ALL, *EVENT_RULES)}

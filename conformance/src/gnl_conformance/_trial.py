@@ -8,9 +8,10 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from gnl_conformance._case import Case
+from gnl_conformance._event_trial import EventTrial
 from gnl_conformance._harness import StoreConformance, Transaction, owns_its_time
 from gnl_conformance._recorder import RecordedJobs, RecordedStore
-from gnl_conformance._violation import NotApplicable, Violation
+from gnl_conformance._violation import NotApplicable
 from gnl_core.spi import (
     SECOND,
     Added,
@@ -57,16 +58,15 @@ def ids(grants: Sequence[Grant] | Sequence[JobRecord]) -> list[str]:
     return [one.id for one in grants]
 
 
-class Trial:
+class Trial(EventTrial):
     """One case on one store."""
 
     def __init__(self, harness: StoreConformance, case: Case) -> None:
+        super().__init__(case)
         self.harness = harness
-        self.case = case
         self.space = f"gnl{uuid.uuid4().hex[:12]}"
         # One tick is a time that a lease may take to run out: long where ageing is free.
         self._tick_seconds = 10.0 if owns_its_time(harness) else 0.3
-        self._events: list[str] = []
         self._spaces: list[str] = []
         self._stack = AsyncExitStack()
 
@@ -84,7 +84,7 @@ class Trial:
         self._spaces.append(space)
         async with self.harness.connect(space) as store:
             await store.upgrade()
-            yield RecordedStore(store, self._events)
+            yield RecordedStore(store, self._notes)
 
     @property
     def jobs(self) -> RecordedJobs:
@@ -96,24 +96,13 @@ class Trial:
         """The unit of leases and delays that are to run out during a case."""
         return int(self._tick_seconds * SECOND)
 
-    # Judging
-
-    def check(self, kept: bool, sentence: str) -> None:
-        """Go on if the rule was kept here; else the sentence says what was seen."""
-        if not kept:
-            raise Violation(self.case.rule.id, sentence, events=self._events[-6:])
-
-    def equal(self, found: object, expected: object, what: str) -> None:
-        """`check` that two values are the same, and show both."""
-        self.check(found == expected, f"{what}: expected {_short(expected)}, got {_short(found)}")
-
     # Handles, time, transactions
 
     @asynccontextmanager
     async def handle(self) -> AsyncIterator[RecordedStore]:
         """Another handle on the same space."""
         async with self.harness.connect(self.space) as store:
-            yield RecordedStore(store, self._events)
+            yield RecordedStore(store, self._notes)
 
     @asynccontextmanager
     async def elsewhere(self) -> AsyncIterator[RecordedStore]:
@@ -205,8 +194,3 @@ class Trial:
     def has(self, capability: Capability) -> bool:
         """Whether the harness declares this."""
         return capability in self.harness.capabilities
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 400 else f"{text[:300]} ... {text[-90:]}"

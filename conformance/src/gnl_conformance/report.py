@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from gnl_conformance._case import Case, all_cases
+from gnl_conformance._case import Case, all_cases, kept
 from gnl_conformance._grade import Grade, Result, stands
 from gnl_conformance._harness import StoreConformance
+from gnl_conformance._rule import named
 
 SPI = 1
 """Version of the store interface that the cases speak."""
@@ -40,10 +41,12 @@ class Report:
 
     @property
     def line(self) -> str:
-        """The verdict in one line."""
+        """The verdict in one line, with the parts of a store for which it holds."""
         counts = ", ".join(f"{n} {outcome}" for outcome, n in sorted(self.counts.items()))
         why = f": {self.why}" if self.why else ""
-        return f"gnl conformance of {self.harness.__name__}: {self.verdict}{why} ({counts})"
+        holds = "" if self.verdict == FAIL else f" for {named(self.harness.parts)}"
+        name = self.harness.__name__
+        return f"gnl conformance of {name}: {self.verdict}{holds}{why} ({counts})"
 
     def as_dict(self) -> dict[str, object]:
         """Plain values, for JSON."""
@@ -57,6 +60,7 @@ class Report:
             "platform": platform.platform(),
             "verdict": self.verdict,
             "why": self.why,
+            "parts": sorted(one.value for one in self.harness.parts),
             "capabilities": capabilities,
             "deviations": dict(self.harness.deviations),
             "cases": [grade.as_dict() for grade in self.grades],
@@ -71,11 +75,11 @@ def weigh(
     expected: Collection[Case] | None = None,
     required: bool = False,
 ) -> Report:
-    """Weigh the grades of one harness against all cases that there are.
+    """Weigh the grades of one harness against all cases about the parts that it declares.
 
     With `required`, a case that could not be run is a failure.
     """
-    cases = all_cases() if expected is None else expected
+    cases = kept(all_cases(), harness.parts) if expected is None else expected
     verdict, why = judge(harness, grades, cases, required=required)
     return Report(harness, tuple(grades), verdict, why)
 
@@ -105,7 +109,8 @@ def judge(
 
 def _untrue(harness: type[StoreConformance], rule: str, grades: Sequence[Grade]) -> str | None:
     ran = [grade for grade in grades if grade.rule == rule and grade.outcome in _GRADED]
-    complete = {case.name for case in all_cases() if case.rule.id == rule} <= {
+    cases = kept(all_cases(), harness.parts)
+    complete = {case.name for case in cases if case.rule.id == rule} <= {
         grade.case for grade in grades if grade.rule == rule
     }
     return stands(harness, rule, ran) if ran and complete else None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import aiosqlite
 
-from gnl_conformance import Capability, StoreConformance
+from gnl_conformance import Capability, Part, StoreConformance
 from gnl_store_sqlite import SqliteStore, open_sqlite
 
 
@@ -30,6 +30,7 @@ class TestSqlite(StoreConformance):
     capabilities = frozenset(
         {Capability.MULTI_PROCESS, Capability.TRANSACTIONS, Capability.WAKE_UPS}
     )
+    parts = frozenset(Part)
     one_writer = True
 
     @asynccontextmanager

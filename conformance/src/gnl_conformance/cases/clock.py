@@ -7,8 +7,9 @@ import datetime
 import time_machine
 
 from gnl_conformance._case import case
+from gnl_conformance._event_trial import event, event_ids, events
 from gnl_conformance._trial import LONG, Trial, job
-from gnl_core.spi import SECOND, Grant, HoldState, Retry
+from gnl_core.spi import SECOND, EventGrant, Grant, HoldState, Quarantine, Retry
 
 _HINT = " (Python's clock was moved, the machine's was not: read the database's)"
 
@@ -39,6 +40,39 @@ async def _with_a_wrong_clock(t: Trial, kind: str, n: int, held: Grant) -> None:
     await t.settle(held, Retry(LONG, "later"))
     off = abs(((await t.get(f"held {n}")).due_at or 0) - now - LONG)
     _check_off(t, off, "a retry by")
+
+
+@case("delivery.clock")
+async def the_clients_clock_changes_nothing_for_events(t: Trial) -> None:
+    for hours in (-2, 2):
+        reader = f"{hours} h"
+        await t.emit(*events(4, reader))
+        held = await t.deliver(3, reader, topic="news")
+        await t.end(held[2], Retry(LONG, "later"))
+        away = datetime.datetime.now(datetime.UTC) + datetime.timedelta(hours=hours)
+        with time_machine.travel(away, tick=True):
+            await _events_with_a_wrong_clock(t, reader, held)
+        await t.events.remove("news", reader)
+        await t.events.prune("news", older_than=0)
+
+
+async def _events_with_a_wrong_clock(t: Trial, reader: str, held: tuple[EventGrant, ...]) -> None:
+    now = await t.store.now()
+    await t.emit(event("new"))
+    grants = await t.deliver(5, reader)
+    t.equal(event_ids(grants), [f"{reader}4", "new"], f"handed out, with a wrong clock{_HINT}")
+    _check_off(t, abs(grants[0].expires_at - now - LONG), "a lease given to")
+    _check_off(t, abs(grants[1].emitted_at - now), "an event emitted by")
+    (answer,) = await t.events.extend([held[0].hold], LONG)
+    _check_off(t, abs((answer.expires_at or 0) - now - LONG), "an extension by")
+    await t.end(held[0], Quarantine("no"))
+    (dead,) = await t.dead(reader)
+    _check_off(t, abs(dead.quarantined_at - now), "what was set aside by")
+    await t.end(held[1], Retry(0, "again"))
+    again = await t.deliver_one(reader)
+    t.equal(again.id, held[1].id, "handed out of retries, one of them due")
+    _check_off(t, abs(again.due_at - now), "a retry by")
+    t.equal(await t.events.prune("news", older_than=LONG), 0, "events pruned that are too young")
 
 
 def _check_off(t: Trial, off: int, what: str) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeVar
 
 from gnl_conformance._case import case
 from gnl_conformance._trial import LONG, Trial, job
@@ -16,6 +17,8 @@ from gnl_core.spi import (
     StoreError,
     StoreRejected,
 )
+
+Part = TypeVar("Part")
 
 _CALLS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "now": lambda s: s.now(),
@@ -49,7 +52,7 @@ async def calls_without_tables_are_rejected_if_they_need_them(t: Trial) -> None:
     space = f"{t.space}bare"
     try:
         async with t.harness.connect(space) as store:
-            await _call_all(t, store, "before an upgrade", StoreRejected)
+            await call_all(t, store, _CALLS, "before an upgrade", StoreRejected)
     finally:
         await t.harness.drop(space)
 
@@ -58,22 +61,28 @@ async def calls_without_tables_are_rejected_if_they_need_them(t: Trial) -> None:
 async def calls_on_a_closed_handle_raise_no_error_of_a_driver(t: Trial) -> None:
     async with t.harness.connect(t.space) as store:
         await store.close()
-        await _call_all(t, store, "on a closed handle", StoreError)
+        await call_all(t, store, _CALLS, "on a closed handle", StoreError)
 
 
-async def _call_all(t: Trial, store: Store, when: str, allowed: type[StoreError]) -> None:
+async def call_all(
+    t: Trial,
+    on: Part,
+    calls: Mapping[str, Callable[[Part], Awaitable[object]]],
+    when: str,
+    allowed: type[StoreError],
+) -> None:
     """Each call may answer, or raise what is allowed."""
-    for name, call in _CALLS.items():
-        raised = await _raised(store, call)
+    for name, call in calls.items():
+        raised = await _raised(call, on)
         t.check(
             raised is None or isinstance(raised, allowed),
             f"`{name}` {when} raised {raised!r}: only {allowed.__name__} may come out here",
         )
 
 
-async def _raised(store: Store, call: Callable[[Store], Awaitable[object]]) -> Exception | None:
+async def _raised(call: Callable[[Part], Awaitable[object]], on: Part) -> Exception | None:
     try:
-        await call(store)
+        await call(on)
     except NotImplementedError:
         raise
     except Exception as error:

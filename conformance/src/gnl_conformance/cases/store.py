@@ -6,6 +6,7 @@ import asyncio
 
 from gnl_conformance._case import case
 from gnl_conformance._harness import StoreConformance
+from gnl_conformance._rule import Part, keeps
 from gnl_conformance._trial import LONG, Trial, ids, job, jobs
 from gnl_conformance.cases._states import bring_to
 from gnl_core.spi import (
@@ -277,6 +278,18 @@ async def a_store_is_what_its_harness_declares(t: Trial) -> None:
         declared == true,
         f"the harness declares {_values(declared)}, the store says {_values(true)}",
     )
+
+
+@case("store.capabilities")
+async def a_store_keeps_the_parts_that_its_harness_declares(t: Trial) -> None:
+    for part in Part:
+        declared, kept = part in t.harness.parts, keeps(t.store.inner, part)
+        name = part.value
+        t.check(kept or not declared, f"the harness declares {name}, which the store has not")
+        t.check(
+            declared or not kept,
+            f"the store has `{name}`, for which it is not graded: add {part} to `parts`",
+        )
 
 
 def _values(capabilities: frozenset[Capability]) -> list[str]:

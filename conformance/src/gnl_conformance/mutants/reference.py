@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import ClassVar, cast
 
 from gnl_conformance._harness import StoreConformance
+from gnl_conformance._rules import Part
 from gnl_core.memory import MemoryStore
 from gnl_core.memory._jobs import JobTable
 from gnl_core.memory._store import _Data, system_clock
@@ -33,6 +34,7 @@ class ReferenceConformance(StoreConformance):
     """The reference in memory. A mutant puts another class in the place of `store` or `table`."""
 
     capabilities = frozenset({Capability.WAKE_UPS})
+    parts = frozenset(Part)
     store: ClassVar[type[MemoryStore]] = MemoryStore
     table: ClassVar[type[JobTable]] = JobTable
     spaces: ClassVar[dict[str, Space]] = {}

@@ -11,11 +11,15 @@ from typing import TypeVar
 
 from gnl_conformance._case import Tier
 from gnl_conformance._harness import StoreConformance
-from gnl_conformance._rules import RULES
+from gnl_conformance._rules import RULES, Part
 from gnl_conformance.mutants.reference import ReferenceConformance
 from gnl_core.memory import MemoryStore
+from gnl_core.memory._consumer import Consumer
+from gnl_core.memory._event_store import MemoryEvents
+from gnl_core.memory._events import EventTable
 from gnl_core.memory._jobs import JobTable
 from gnl_core.memory._store import MemoryJobs, _Data
+from gnl_core.spi import Start
 
 Broken = TypeVar("Broken", bound=type)
 
@@ -30,16 +34,20 @@ class Mutant:
     fragment: str
     harness: type[StoreConformance]
     tier: Tier
+    part: Part
 
 
 _MUTANTS: list[Mutant] = []
+_OF_EVENTS = (EventTable, Consumer, MemoryEvents)
 
 
-def breaks(rule: str, fragment: str, *, tier: Tier | None = None) -> Callable[[Broken], Broken]:
-    """Register a broken table, store, jobs part or whole harness as a mutant of `rule`.
+def breaks(
+    rule: str, fragment: str, *, tier: Tier | None = None, part: Part | None = None
+) -> Callable[[Broken], Broken]:
+    """Register a broken table, consumer, store, part of it or whole harness as a mutant of `rule`.
 
     `tier` is the one that has to tell; by default that of examples, of processes for a store
-    that can be opened by several.
+    that can be opened by several. `part` is what is broken; by default what the rule is about.
     """
 
     def register(broken: Broken) -> Broken:
@@ -48,7 +56,8 @@ def breaks(rule: str, fragment: str, *, tier: Tier | None = None) -> Callable[[B
         teller = tier or (Tier.PROCESS if file_based else Tier.CASES)
         how = (broken.__doc__ or "").strip()
         name = broken.__name__
-        _MUTANTS.append(Mutant(name, how, RULES[rule].id, fragment, harness, teller))
+        of = Part.EVENTS if issubclass(broken, _OF_EVENTS) else part or RULES[rule].part
+        _MUTANTS.append(Mutant(name, how, rule, fragment, harness, teller, of))
         return broken
 
     return register
@@ -63,15 +72,49 @@ def _harness(broken: type) -> type[StoreConformance]:
     return type(broken.__name__, (ReferenceConformance,), {"store": store})
 
 
-def _store_with(jobs: type) -> type[MemoryStore]:
-    assert issubclass(jobs, MemoryJobs), f"{jobs.__name__} breaks no part of the reference"
+def _store_with(broken: type) -> type[MemoryStore]:
+    if issubclass(broken, Consumer):
+        return _store_with(table_with(broken))
+    if issubclass(broken, EventTable):
+        return _store_with_events(table=broken)
+    if issubclass(broken, MemoryEvents):
+        return _store_with_events(part=broken)
+    assert issubclass(broken, MemoryJobs), f"{broken.__name__} breaks no part of the reference"
 
     class Store(MemoryStore):
         def _open(self, data: _Data) -> None:
             super()._open(data)
-            self._jobs = jobs(data)
+            self._jobs = broken(data)
 
     return Store
+
+
+def _store_with_events(
+    *, table: type[EventTable] = EventTable, part: type[MemoryEvents] = MemoryEvents
+) -> type[MemoryStore]:
+    """A memory store with another table of events, or another way to it."""
+
+    class Store(MemoryStore):
+        def _open(self, data: _Data) -> None:
+            if type(data.events) is not table:
+                data.events = table(data.jobs.now)
+            super()._open(data)
+            self._events = part(data.events, data.wake)
+
+    return Store
+
+
+def table_with(consumer: type[Consumer]) -> type[EventTable]:
+    """A table of events with other consumers."""
+
+    class Table(EventTable):
+        def _register(self, topic: str, name: str, start: Start) -> Consumer:
+            good = super()._register(topic, name, start)
+            broken = consumer(good.number, topic, name, self._logs[topic], good.reach)
+            self._consumers[topic, name] = broken
+            return broken
+
+    return Table
 
 
 @cache

@@ -10,8 +10,19 @@ from gnl_conformance.mutants.lane import GlobalFifo
 from gnl_conformance.mutants.reference import ReferenceConformance
 from gnl_conformance.mutants.registry import breaks
 from gnl_core.memory import MemoryStore
+from gnl_core.memory._event_store import MemoryEvents
 from gnl_core.memory._store import MemoryJobs, _Data
-from gnl_core.spi import Added, Capability, DepthRefused, Known, NewJob
+from gnl_core.spi import (
+    Added,
+    Appended,
+    Capability,
+    DepthRefused,
+    Known,
+    KnownEvent,
+    NewEvent,
+    NewJob,
+    TopicRefused,
+)
 
 
 class MemoryTransaction:
@@ -57,10 +68,33 @@ class TransactionalJobs(MemoryJobs):
         return Added(tuple(Known(one.type, one.payload) if one else None for one in old))
 
 
+class TransactionalEvents(MemoryEvents):
+    """Appends a caller's events when its transaction commits."""
+
+    async def append(
+        self,
+        events: Sequence[NewEvent],
+        *,
+        max_depth: int | None = None,
+        connection: object | None = None,
+    ) -> Appended | TopicRefused:
+        if not isinstance(connection, MemoryTransaction):
+            return await super().append(events, max_depth=max_depth, connection=connection)
+        return await self.join(connection, events)
+
+    async def join(self, caller: MemoryTransaction, events: Sequence[NewEvent]) -> Appended:
+        """Leave `events` to the commit of `caller`."""
+        old = [self._table._by_id.get((one.topic, one.org_id, one.id)) for one in events]
+        caller.writes.append(lambda: self._table.append(events, None))
+        known = (KnownEvent(one.new.payload, one.new.key) if one else None for one in old)
+        return Appended(tuple(known))
+
+
 class TransactionalStore(MemoryStore):
     """A memory store that takes part in a caller's transaction."""
 
     jobs_type: type[TransactionalJobs] = TransactionalJobs
+    events_type: type[TransactionalEvents] = TransactionalEvents
 
     @property
     def capabilities(self) -> frozenset[Capability]:
@@ -69,6 +103,7 @@ class TransactionalStore(MemoryStore):
     def _open(self, data: _Data) -> None:
         super()._open(data)
         self._jobs = self.jobs_type(data)
+        self._events = self.events_type(data.events, data.wake)
 
 
 class TransactionalConformance(ReferenceConformance):
