@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import asyncpg
 from asyncpg.transaction import Transaction as DriverTransaction
 
-from gnl_conformance import Capability, StoreConformance
+from gnl_conformance import Capability, Part, StoreConformance
 from gnl_conformance.servers import address_of, at_address, postgres
 from gnl_store_postgres import PostgresStore, open_postgres
 
@@ -26,6 +26,7 @@ class Transaction:
 
 class TestPostgres(StoreConformance):
     capabilities = frozenset(Capability)
+    parts = frozenset(Part)
 
     def server(self) -> tuple[str, int] | None:
         return address_of(postgres().url, 5432)
