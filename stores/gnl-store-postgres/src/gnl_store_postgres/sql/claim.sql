@@ -51,6 +51,8 @@ begin
         perform {schema}.gnl_wake(p_types, v_now, p_due_floor);
         v_next_due := {schema}.gnl_next_due(p_types, p_due_floor);
     end if;
+    -- Leases begin behind all waits of this claim.
+    v_now := {schema}.gnl_now();
 
     loop
         select * into v_pass from {schema}.gnl_grant(
