@@ -27,7 +27,6 @@ class Transaction:
 class TestPostgres(StoreConformance):
     capabilities = frozenset(Capability)
     parts = frozenset(Part)
-    parts = frozenset(Part)
 
     def server(self) -> tuple[str, int] | None:
         return address_of(postgres().url, 5432)

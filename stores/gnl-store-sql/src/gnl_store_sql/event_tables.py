@@ -106,7 +106,6 @@ def delivery_table(metadata: MetaData) -> Table:
         flag("reclaimed"),
         text("error"),
         number("quarantined_at", null=True),
-        sqlite_with_rowid=False,
     )
     c = table.c
     # The one index for every look, so that none ever walks over rows in another state.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -20,7 +21,7 @@ from gnl_core.spi import (
 from gnl_store_sql import Row, Step, Steps, event_run_id, org_name
 from gnl_store_sqlite._clock import Clock, Tick
 from gnl_store_sqlite._line import move_up
-from gnl_store_sqlite._next import NewEvents, Unsent, given_back, next_due, retries, work_is_there
+from gnl_store_sqlite._next import NewEvents, Unsent, given_back, look, retries
 
 _FIND: Final = (
     "SELECT number, reach, rewinds, retried_last FROM gnl_consumers WHERE topic = ? AND name = ?"
@@ -53,7 +54,10 @@ _HOLD: Final = (
     "UPDATE gnl_deliveries SET state = 'held', at = ?, attempts = ?, token = ?, budget = ?, "
     "worker = ?, reclaimed = 0 WHERE consumer = ? AND position = ?"
 )
-_EVENT: Final = "SELECT id, payload, emitted_at FROM gnl_events WHERE seq = ?"
+_EVENTS: Final = (
+    "SELECT e.seq, e.id, e.payload, e.emitted_at FROM json_each(?) k "
+    "CROSS JOIN gnl_events e ON e.seq = k.value"
+)
 _SAVE: Final = "UPDATE gnl_consumers SET reach = ?, retried_last = ? WHERE number = ?"
 
 
@@ -77,10 +81,8 @@ def peek(clock: Clock, order: Order) -> Steps[Delivered | None]:
     if not rows:
         return None
     number, reach, *_ = rows[0]
-    if (yield from work_is_there(order.topic, number, reach, now, by_key=order.by_key)):
-        return None
-    due_in = yield from next_due(order.topic, number, reach, now, by_key=order.by_key)
-    return Delivered((), due_in)
+    there, due_in = yield from look(order.topic, number, reach, now, by_key=order.by_key)
+    return None if there else Delivered((), due_in)
 
 
 def deliver(clock: Clock, order: Order) -> Steps[Delivered]:
@@ -102,6 +104,14 @@ def _reach(order: Order) -> Steps[int]:
     return min(order.start, LAST_POSITION)
 
 
+class _Handed(NamedTuple):
+    """An event that is handed out under a token."""
+
+    token: int
+    one: Unsent
+    due_at: Instant
+
+
 class _Delivery:
     """One delivery to one consumer, whose row was just read."""
 
@@ -112,24 +122,23 @@ class _Delivery:
         self._expires_at = tick.now + order.ttl
         self._entered: list[tuple[object, ...]] = []
         self._held: list[tuple[object, ...]] = []
-        self._grants: list[EventGrant] = []
+        self._handed: list[_Handed] = []
 
     def run(self) -> Steps[Delivered]:
         """End what expired, hand out, write it all."""
-        order, now = self._order, self._tick.now
+        order, number, now = self._order, self._number, self._tick.now
         yield from self._end_expired()
-        for one in (yield from given_back(self._number, order.limit, by_key=order.by_key)):
-            yield from self._hand_out(one)
-        if len(self._grants) < order.limit:
+        for one in (yield from given_back(number, order.limit, by_key=order.by_key)):
+            self._hand_out(one)
+        if len(self._handed) < order.limit:
             yield from self._in_turn()
         yield Step(_ENTER, self._entered, many=True)
         yield Step(_HOLD, self._held, many=True)
-        yield Step(_SAVE, (self._reach, self._retried_last, self._number))
+        yield Step(_SAVE, (self._reach, self._retried_last, number))
         yield self._tick.save()
-        due_in = yield from next_due(
-            order.topic, self._number, self._reach, now, by_key=order.by_key
-        )
-        return Delivered(tuple(self._grants), due_in)
+        grants = yield from self._grants()
+        _, due_in = yield from look(order.topic, number, self._reach, now, by_key=order.by_key)
+        return Delivered(grants, due_in)
 
     def _end_expired(self) -> Steps[None]:
         number, now = self._number, self._tick.now
@@ -148,20 +157,20 @@ class _Delivery:
     def _in_turn(self) -> Steps[None]:
         """A due retry and a new event in turn, if there are both."""
         order, now = self._order, self._tick.now
-        rest = order.limit - len(self._grants)
+        rest = order.limit - len(self._handed)
         due = deque((yield from retries(self._number, now, rest, by_key=order.by_key)))
         news = NewEvents(order.topic, self._number, self._reach, rest, by_key=order.by_key)
-        while len(self._grants) < order.limit:
+        while len(self._handed) < order.limit:
             new = yield from news.next()
             self._pass_over(news.passed)
             if due and (new is None or not self._retried_last):
                 self._retried_last = True
-                yield from self._hand_out(due.popleft())
+                self._hand_out(due.popleft())
             elif new is not None:
                 self._retried_last = False
                 self._reach = new.position
                 news.take()
-                yield from self._hand_out(new)
+                self._hand_out(new)
             else:
                 break
 
@@ -173,35 +182,41 @@ class _Delivery:
                 (self._number, *one.event, "back", one.blocked, 0, now, 0, 0, None, None)
             )
 
-    def _hand_out(self, one: Unsent) -> Steps[None]:
-        tick, order, number = self._tick, self._order, self._number
-        token, attempt = tick.next_token(), one.attempts + 1
-        due_at: Instant = tick.now if one.due_at is None else one.due_at
-        lease = (attempt, token, order.max_attempts, order.worker)
-        if one.due_at is None:
+    def _hand_out(self, one: Unsent) -> None:
+        order, number, token = self._order, self._number, self._tick.next_token()
+        lease = (one.attempts + 1, token, order.max_attempts, order.worker)
+        due_at = one.due_at
+        if due_at is None:
+            due_at = self._tick.now
             at = (self._expires_at, due_at)
             self._entered.append((number, *one.event, "held", one.blocked, *at, *lease))
         else:
             self._held.append((self._expires_at, *lease, number, one.position))
-        rows = yield Step(_EVENT, (one.seq,))
-        id_, payload, emitted_at = rows[0]
-        self._grants.append(
-            EventGrant(
-                consumer=number,
-                position=one.position,
-                token=token,
-                id=id_,
-                org_id=org_name(one.org),
-                topic=order.topic,
-                key=one.key,
-                payload=payload,
-                run_id=event_run_id(one.seq, number, self._rewinds),
-                attempt=attempt,
-                max_attempts=order.max_attempts,
-                emitted_at=emitted_at,
-                due_at=due_at,
-                granted_at=tick.now,
-                expires_at=self._expires_at,
-                reclaimed=one.reclaimed,
-            )
+        self._handed.append(_Handed(token, one, due_at))
+
+    def _grants(self) -> Steps[tuple[EventGrant, ...]]:
+        seqs = json.dumps([handed.one.seq for handed in self._handed])
+        rows = yield Step(_EVENTS, (seqs,))
+        events = {row[0]: row[1:] for row in rows}
+        return tuple([self._grant(handed, *events[handed.one.seq]) for handed in self._handed])
+
+    def _grant(self, handed: _Handed, id: str, payload: str, emitted_at: Instant) -> EventGrant:
+        one, order = handed.one, self._order
+        return EventGrant(
+            consumer=self._number,
+            position=one.position,
+            token=handed.token,
+            id=id,
+            org_id=org_name(one.org),
+            topic=order.topic,
+            key=one.key,
+            payload=payload,
+            run_id=event_run_id(one.seq, self._number, self._rewinds),
+            attempt=one.attempts + 1,
+            max_attempts=order.max_attempts,
+            emitted_at=emitted_at,
+            due_at=handed.due_at,
+            granted_at=self._tick.now,
+            expires_at=self._expires_at,
+            reclaimed=one.reclaimed,
         )

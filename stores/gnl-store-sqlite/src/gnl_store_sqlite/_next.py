@@ -42,7 +42,7 @@ _LOOK: Final = "SELECT " + ", ".join(
 _NEW: Final = (
     "SELECT l.position, l.seq, l.org, l.key, l.key IS NOT NULL AND EXISTS (SELECT 1 "
     "FROM gnl_deliveries d WHERE d.consumer = ? AND d.org = l.org AND d.key = l.key "
-    "AND d.state != 'quarantined') FROM gnl_log l WHERE l.topic = ? AND l.position > ? "
+    "AND d.key IS NOT NULL AND d.state != 'quarantined') FROM gnl_log l WHERE l.topic = ? AND l.position > ? "
     "ORDER BY l.position LIMIT ?"
 )
 
@@ -77,27 +77,18 @@ def retries(consumer: int, now: Instant, limit: int, *, by_key: bool) -> Steps[l
     return [Unsent._make((*row[:7], bool(row[7]))) for row in rows]
 
 
-def work_is_there(
+def look(
     topic: str, consumer: int, reach: int, now: Instant, *, by_key: bool
-) -> Steps[bool]:
-    """Whether a delivery would change anything."""
+) -> Steps[tuple[bool, Duration | None]]:
+    """Whether a delivery would change anything, and how long until an event is due (0: now)."""
     behind, *first = (yield Step(_LOOK, (consumer, topic, reach)))[0]
     back, blocked_back, retry, blocked_retry, *held = first
-    come = [back, retry, *held, *(() if by_key else (blocked_back, blocked_retry))]
-    return bool(behind) or any(at is not None and at <= now for at in come)
-
-
-def next_due(
-    topic: str, consumer: int, reach: int, now: Instant, *, by_key: bool
-) -> Steps[Duration | None]:
-    """How long until something can be handed out; 0 if it can be now."""
-    behind, *first = (yield Step(_LOOK, (consumer, topic, reach)))[0]
-    if behind:
-        return 0
-    back, blocked_back, retry, blocked_retry, *_ = first
     parked = (back, retry) if by_key else (back, retry, blocked_back, blocked_retry)
     due = min((at for at in parked if at is not None), default=None)
-    return None if due is None else max(0, due - now)
+    due_in = None if due is None else max(0, due - now)
+    if behind:
+        return True, 0
+    return due_in == 0 or any(at is not None and at <= now for at in held), due_in
 
 
 class NewEvents:
