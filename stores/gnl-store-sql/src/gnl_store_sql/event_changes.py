@@ -13,7 +13,6 @@ from sqlalchemy import (
     and_,
     bindparam,
     delete,
-    exists,
     false,
     func,
     null,
@@ -151,10 +150,17 @@ class EventChanges:
                 consumer.topic == bindparam("topic")
             )
         )
-        owed = exists().where(
-            consumer.topic == log.topic,
-            delivery.consumer == consumer.number,
-            delivery.position == log.position,
+        # Not "exists": PostgreSQL may answer that by reading all deliveries at once.
+        owed = (
+            select(delivery.position)
+            .where(
+                consumer.topic == log.topic,
+                delivery.consumer == consumer.number,
+                delivery.position == log.position,
+            )
+            .limit(constant(1))
+            .scalar_subquery()
+            .is_not(None)
         )
         self._oldest = dialect.compile(
             select(log.position, log.seq, event.emitted_at, owed)

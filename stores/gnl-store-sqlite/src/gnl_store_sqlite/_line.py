@@ -13,7 +13,7 @@ _UNBLOCK_FIRSTS: Final = (
     "UPDATE gnl_deliveries SET blocked = 0 WHERE blocked AND (consumer, position) IN "
     "(SELECT json_extract(k.value, '$[0]'), (SELECT d.position FROM gnl_deliveries d "
     "WHERE d.consumer = json_extract(k.value, '$[0]') AND d.org = json_extract(k.value, '$[1]') "
-    "AND d.key = json_extract(k.value, '$[2]') AND d.key IS NOT NULL AND d.state != 'quarantined' "
+    "AND d.key = json_extract(k.value, '$[2]') AND d.state != 'quarantined' "
     "ORDER BY d.position LIMIT 1) FROM json_each(?) k) RETURNING position"
 )
 

@@ -42,7 +42,7 @@ _LOOK: Final = "SELECT " + ", ".join(
 _NEW: Final = (
     "SELECT l.position, l.seq, l.org, l.key, l.key IS NOT NULL AND EXISTS (SELECT 1 "
     "FROM gnl_deliveries d WHERE d.consumer = ? AND d.org = l.org AND d.key = l.key "
-    "AND d.key IS NOT NULL AND d.state != 'quarantined') FROM gnl_log l WHERE l.topic = ? AND l.position > ? "
+    "AND d.state != 'quarantined') FROM gnl_log l WHERE l.topic = ? AND l.position > ? "
     "ORDER BY l.position LIMIT ?"
 )
 

@@ -181,11 +181,14 @@ begin
             from (
                 select l.*, l.key is not null and (
                     row_number() over (partition by l.org, l.key order by l."position") > 1
-                    or exists (
-                        select from {schema}.gnl_deliveries as d
+                    -- Not "exists": that may be answered by reading all deliveries at once.
+                    or (
+                        select d."position" from {schema}.gnl_deliveries as d
                         where d.consumer = p_consumer and d.org = l.org and d.key = l.key
                             and d.state <> 'quarantined'
-                    )
+                        order by d.consumer, d.org, d.key, d."position"
+                        limit 1
+                    ) is not null
                 ) as blocked
                 from (
                     select l."position", l.seq, l.org, l.key from {schema}.gnl_log as l
