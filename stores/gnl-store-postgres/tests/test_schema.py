@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from gnl_core.spi import SECOND, EveryLane, JobState, SchemaVersion
+from gnl_core.spi import SECOND, Edge, EveryLane, JobState, NewEvent, NewJob, SchemaVersion
 from gnl_store_postgres import open_postgres
 from gnl_store_sql import VERSION
 
@@ -96,3 +96,26 @@ async def test_an_upgrade_keeps_every_job(space: Any) -> None:
         assert [grant.id for grant in claimed.grants] == ["dead"]
         assert claimed.grants[0].token > 5_000_000
         await store.close()
+
+
+async def test_events_can_be_kept_after_an_upgrade(space: Any) -> None:
+    """From the tables of version 2, which knew jobs alone."""
+    old = (Path(__file__).parent / "version_2.sql").read_text("utf-8")
+    async with space.connected() as control:
+        await control.execute(f"create schema {space.schema}")
+        await control.execute(old)
+        store = await open_postgres(space.url())
+        assert (await store.schema()).found == 2
+        both = await asyncio.gather(store.upgrade(), store.upgrade())
+        assert both == [SchemaVersion(VERSION, VERSION)] * 2
+        await store.jobs.add([NewJob("new", None, "t", "4")])
+        claimed = await store.jobs.claim(["t"], 10, 30 * SECOND, "w", max_attempts=5)
+        assert [grant.id for grant in claimed.grants] == ["ready", "held", "new"]
+        assert await store.jobs.revive("org", "dead") is JobState.DEAD
+        await store.events.append([NewEvent("e", "org", "topic", "1")])
+        delivered = await store.events.deliver(
+            "topic", "c", 10, SECOND, "w", max_attempts=None, start=Edge.EARLIEST
+        )
+        assert [grant.id for grant in delivered.grants] == ["e"]
+        await store.close()
+        assert await control.fetchval("select to_regprocedure('gnl_add(text)')") is None

@@ -16,12 +16,14 @@ import pytest
 from gnl_core.spi import (
     SECOND,
     Done,
+    Edge,
     EveryLane,
     Failure,
     Hold,
     HoldState,
     JobState,
     Lane,
+    NewEvent,
     NewJob,
     Outcome,
     SchemaVersion,
@@ -49,6 +51,7 @@ asyncio.run(main(*sys.argv[1:]))
 """
 
 VERSION_1 = Path(__file__).parent / "version_1.sql"
+VERSION_2 = Path(__file__).parent / "version_2.sql"
 AT = 1_790_000_014 * SECOND
 """When the database of version 1 was last written."""
 
@@ -74,8 +77,12 @@ def layout(path: Path) -> dict[str, Any]:
 
 
 def write_version_1(path: Path) -> None:
+    write_version(1, path)
+
+
+def write_version(number: int, path: Path) -> None:
     with looking(path) as connection:
-        connection.executescript(VERSION_1.read_text("utf-8"))
+        connection.executescript({1: VERSION_1, 2: VERSION_2}[number].read_text("utf-8"))
 
 
 @pytest.mark.parametrize("old", [False, True], ids=["new", "old"])
@@ -126,16 +133,17 @@ def test_every_older_version_has_a_step() -> None:
     assert sorted(_UPGRADES) == list(range(1, VERSION))
 
 
+@pytest.mark.parametrize("version", range(1, VERSION))
 async def test_an_upgraded_database_is_laid_out_like_a_new_one(
-    opened: Any, path: Path, tmp_path: Path
+    version: int, opened: Any, path: Path, tmp_path: Path
 ) -> None:
     async with opened():
         pass
     old = tmp_path / "old.db"
-    write_version_1(old)
+    write_version(version, old)
     assert layout(old) != layout(path)
     store = SqliteStore(Location(old))
-    assert (await store.schema()).found == 1
+    assert (await store.schema()).found == version
     both = await asyncio.gather(store.upgrade(), (await store.sibling()).upgrade())
     assert both == [SchemaVersion(VERSION, VERSION)] * 2
     await store.close()
@@ -214,4 +222,25 @@ async def test_work_goes_on_after_an_upgrade(path: Path) -> None:
     new = await jobs.get(None, "new")
     assert new is not None
     assert new.seq > 10
+    await store.close()
+
+
+async def test_events_can_be_kept_after_an_upgrade(path: Path) -> None:
+    """From the tables of version 2, which knew jobs alone."""
+    write_version(2, path)
+    store = SqliteStore(Location(path), clock=lambda: AT)
+    await store.upgrade()
+    states = {r.id: r.state for r in (await store.jobs.page(EveryLane(), None, 100)).items}
+    assert states == {
+        "done": JobState.DONE,
+        "dead": JobState.DEAD,
+        "running": JobState.RUNNING,
+        "delayed": JobState.WAITING,
+        "ready": JobState.WAITING,
+    }
+    await store.events.append([NewEvent("e", "org", "topic", "1")])
+    delivered = await store.events.deliver(
+        "topic", "c", 10, SECOND, "w", max_attempts=None, start=Edge.EARLIEST
+    )
+    assert [grant.id for grant in delivered.grants] == ["e"]
     await store.close()
