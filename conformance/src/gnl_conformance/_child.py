@@ -10,6 +10,9 @@ from pathlib import Path
 from gnl_conformance._harness import behind_a_proxy
 from gnl_conformance._load import load_harness
 from gnl_conformance.process.play import ROLES, Player
+from gnl_conformance.process.play_events import EVENT_ROLES
+
+_ROLES = {**ROLES, **EVENT_ROLES}
 
 
 def main() -> int:
@@ -17,7 +20,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="gnl_conformance._child")
     parser.add_argument("harness")
     parser.add_argument("space")
-    parser.add_argument("--role", choices=[*ROLES, "upgrade"], required=True)
+    parser.add_argument("--role", choices=[*_ROLES, "upgrade"], required=True)
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--who", default="child")
     parser.add_argument("--seed", type=int, default=0)
@@ -37,7 +40,7 @@ async def _run(asked: argparse.Namespace) -> None:
             print(version.found, version.needed)
             return
         player = Player(store, asked.folder, asked.who, asked.seed, insists=asked.proxy is not None)
-        await ROLES[asked.role](player)
+        await _ROLES[asked.role](player)
 
 
 if __name__ == "__main__":

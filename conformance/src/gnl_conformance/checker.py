@@ -13,7 +13,7 @@ from itertools import combinations, pairwise
 from typing import TypeAlias
 
 from gnl_conformance._violation import Violation
-from gnl_conformance.history import Call, Granted, History, Key, Write, keys_of
+from gnl_conformance.history import Call, Granted, History, Key, Write, called, keys_of
 
 Found: TypeAlias = Iterator[Violation]
 
@@ -27,7 +27,7 @@ def nothing_is_lost(history: History) -> Found:
         if add.answered is not None and "created" in add.answered:
             lost = [key for key in keys_of(add) if key not in there]
             if lost:
-                yield _found("store.kept", f"acknowledged and then lost: {lost[:5]}", [add])
+                yield violation("store.kept", f"acknowledged and then lost: {lost[:5]}", [add])
 
 
 def what_ended_stays_ended(history: History) -> Found:
@@ -37,13 +37,13 @@ def what_ended_stays_ended(history: History) -> Found:
         for write in writes:
             if write.answer not in _FINISHED or _may_be_revived(history, write):
                 continue
-            again = [g for g in history.grants.get(seq, ()) if _after(g.call, write.call)]
+            again = [g for g in history.grants.get(seq, ()) if after(g.call, write.call)]
             if again:
-                sentence = f"job {seq} was {write.answer} and was granted again"
-                yield _found("store.kept", sentence, [write, *again])
+                sentence = f"{called(seq)} was {write.answer} and was granted again"
+                yield violation("store.kept", sentence, [write, *again])
             elif final.get(seq, write.answer) != write.answer:
-                sentence = f"job {seq} was {write.answer} and ended as {final[seq]}"
-                yield _found("store.kept", sentence, [write])
+                sentence = f"{called(seq)} was {write.answer} and ended as {final[seq]}"
+                yield violation("store.kept", sentence, [write])
 
 
 def no_job_has_two_live_leases(history: History) -> Found:
@@ -60,8 +60,10 @@ def no_job_has_two_live_leases(history: History) -> Found:
             until = max([first.expires_at, *[write.until or 0 for write in kept]])
             if second.granted_at < until:
                 early = until - second.granted_at
-                sentence = f"job {seq} was granted {early} us before the lease before it ran out"
-                yield _found("lease.exclusive", sentence, [first, *kept[-2:], second])
+                sentence = (
+                    f"{called(seq)} was granted {early} us before the lease before it ran out"
+                )
+                yield violation("lease.exclusive", sentence, [first, *kept[-2:], second])
 
 
 def tokens_grow(history: History) -> Found:
@@ -69,10 +71,10 @@ def tokens_grow(history: History) -> Found:
     for seq, grants in history.grants.items():
         in_time = sorted(grants, key=lambda grant: (grant.call.began, grant.token))
         for first, second in combinations(in_time, 2):
-            shrunk = second.token < first.token and _after(second.call, first.call)
+            shrunk = second.token < first.token and after(second.call, first.call)
             if shrunk or second.token == first.token:
-                sentence = f"job {seq} got token {second.token} after {first.token}"
-                yield _found("lease.token", sentence, [first, second])
+                sentence = f"{called(seq)} got token {second.token} after {first.token}"
+                yield violation("lease.token", sentence, [first, second])
 
 
 def stale_tokens_change_nothing(history: History) -> Found:
@@ -82,11 +84,11 @@ def stale_tokens_change_nothing(history: History) -> Found:
             newer = [
                 grant
                 for grant in history.grants.get(write.seq, ())
-                if grant.token > write.token and _after(write.call, grant.call)
+                if grant.token > write.token and after(write.call, grant.call)
             ]
             if write.applied and newer:
-                sentence = f"{write.verdict} of job {write.seq} was taken from a stale token"
-                yield _found("lease.fenced", sentence, [newer[0], write])
+                sentence = f"{write.verdict} of {called(write.seq)} was taken from a stale token"
+                yield violation("lease.fenced", sentence, [newer[0], write])
 
 
 def a_hold_ends_once(history: History) -> Found:
@@ -96,8 +98,8 @@ def a_hold_ends_once(history: History) -> Found:
         for token, times in Counter(write.token for write in applied).items():
             if times > 1:
                 events = [write for write in applied if write.token == token]
-                sentence = f"token {token} of job {seq} settled it {times} times"
-                yield _found("lease.fenced", sentence, events)
+                sentence = f"token {token} of {called(seq)} settled it {times} times"
+                yield violation("lease.fenced", sentence, events)
 
 
 def attempts_are_counted(history: History) -> Found:
@@ -105,13 +107,13 @@ def attempts_are_counted(history: History) -> Found:
     for seq, grants in history.grants.items():
         for grant in grants:
             if grant.attempt > grant.budget:
-                sentence = f"job {seq} was granted attempt {grant.attempt} of {grant.budget}"
-                yield _found("attempt.bounded", sentence, [grant])
+                sentence = f"{called(seq)} was granted attempt {grant.attempt} of {grant.budget}"
+                yield violation("attempt.bounded", sentence, [grant])
         for first, second in pairwise(grants):
             least = first.attempt + (0 if _may_be_released(history, first) else 1)
             if second.attempt < least and not may_begin_anew(history, first, second):
-                sentence = f"job {seq} got attempt {second.attempt} after {first.attempt}"
-                yield _found("attempt.bounded", sentence, [first, second])
+                sentence = f"{called(seq)} got attempt {second.attempt} after {first.attempt}"
+                yield violation("attempt.bounded", sentence, [first, second])
 
 
 def adds_are_whole(history: History) -> Found:
@@ -122,7 +124,7 @@ def adds_are_whole(history: History) -> Found:
         there = [key for key in own if key in history.final]
         if there and len(there) < len(own):
             sentence = f"a call of {len(own)} jobs of its own left {len(there)}"
-            yield _found("enqueue.atomic", sentence, [add])
+            yield violation("enqueue.atomic", sentence, [add])
 
 
 def an_id_is_one_job(history: History) -> Found:
@@ -135,10 +137,10 @@ def an_id_is_one_job(history: History) -> Found:
                 creators.setdefault(key, []).append(add)
     for key, adds in creators.items():
         if len(adds) > 1 and key not in history.prunable:
-            yield _found("enqueue.once", f"{key} was created {len(adds)} times", adds)
+            yield violation("enqueue.once", f"{key} was created {len(adds)} times", adds)
     for key, jobs in history.final.items():
         if len(jobs) > 1:
-            yield _found("enqueue.once", f"{key} is {len(jobs)} jobs in the end", jobs)
+            yield violation("enqueue.once", f"{key} is {len(jobs)} jobs in the end", jobs)
 
 
 def listings_are_snapshots(history: History) -> Found:
@@ -149,19 +151,19 @@ def listings_are_snapshots(history: History) -> Found:
         once = times.keys() - history.prunable  # a pruned id may be added and listed again
         twice = [key for key in times if times[key] > 1]
         if twice:
-            yield _found("list.snapshot", f"listed more than once: {twice[:5]}", listing.pages)
+            yield violation("list.snapshot", f"listed more than once: {twice[:5]}", listing.pages)
         for add in history.adds:
             keys = keys_of(add)
             missing = [key for key in keys if key not in times and key not in history.prunable]
-            if missing and "created" in (add.answered or {}) and _after(first, add):
+            if missing and "created" in (add.answered or {}) and after(first, add):
                 sentence = f"added before page 1 but not listed: {missing[:5]}"
-                yield _found("list.snapshot", sentence, [add, *listing.pages])
-            if _after(add, first) and add.answered is not None:
+                yield violation("list.snapshot", sentence, [add, *listing.pages])
+            if after(add, first) and add.answered is not None:
                 flags = zip(keys, add.answered.get("created", ()), strict=False)
                 late = [key for key, created in flags if created and key in once]
                 if late:
                     sentence = f"added after page 1 and listed: {late[:5]}"
-                    yield _found("list.snapshot", sentence, [first, add, *listing.pages[1:]])
+                    yield violation("list.snapshot", sentence, [first, add, *listing.pages[1:]])
 
 
 def all_work_ends(history: History) -> Found:
@@ -176,7 +178,7 @@ def all_work_ends(history: History) -> Found:
         sentence = f"{len(left)} jobs did not end in the quiet phase: {left[:5]}"
         keys = [key for key, _ in left]
         last = [grants[-1] for grants in history.grants.values() if grants[-1].key in keys]
-        yield _found("store.live", sentence, last)
+        yield violation("store.live", sentence, last)
 
 
 def a_cancel_is_final(history: History) -> Found:
@@ -190,13 +192,13 @@ def a_cancel_is_final(history: History) -> Found:
         found = (cancel.answered or {}).get("found")
         if found not in ("waiting", "running") or key in history.prunable:
             continue  # a pruned id is free again, and may be another job
-        again = [grant for grant in by_key.get(key, ()) if _after(grant.call, cancel)]
+        again = [grant for grant in by_key.get(key, ()) if after(grant.call, cancel)]
         states = [job["state"] for job in history.final.get(key, ())]
         if again:
-            yield _found("attempt.cancel", f"{key} was granted after a cancel", [cancel, *again])
+            yield violation("attempt.cancel", f"{key} was granted after a cancel", [cancel, *again])
         elif states and states != ["canceled"]:
             sentence = f"{key} was canceled while {found} and ended as {states}"
-            yield _found("attempt.cancel", sentence, [cancel])
+            yield violation("attempt.cancel", sentence, [cancel])
 
 
 def no_other_errors_escape(history: History) -> Found:
@@ -204,7 +206,7 @@ def no_other_errors_escape(history: History) -> Found:
     for call in history.calls:
         name = (call.error or "").partition(":")[0]
         if name not in ("", "StoreUnavailable", "StoreRejected"):
-            yield _found("store.errors", f"{call.op} raised {call.error}", [call])
+            yield violation("store.errors", f"{call.op} raised {call.error}", [call])
 
 
 def reclaims_were_seen(history: History) -> Found:
@@ -212,7 +214,7 @@ def reclaims_were_seen(history: History) -> Found:
     grants = [grant for found in history.grants.values() for grant in found]
     if not any(grant.reclaimed for grant in grants):
         sentence = f"{len(grants)} grants, and not one was reclaimed: the run proves nothing"
-        yield _found("lease.reclaimed", sentence, [])
+        yield violation("lease.reclaimed", sentence, [])
 
 
 def refusals_were_seen(history: History) -> Found:
@@ -221,7 +223,7 @@ def refusals_were_seen(history: History) -> Found:
     refused = [w for w in writes if not w.call.unknown and w.answer is None]
     if not refused:
         sentence = f"{len(writes)} settlements, and no stale one was refused: nothing is proved"
-        yield _found("lease.fenced", sentence, [])
+        yield violation("lease.fenced", sentence, [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,13 +265,13 @@ def check(history: History) -> list[Violation]:
     return [found for one in PROPERTIES for found in one.holds(history)]
 
 
-def so_far(history: History) -> set[tuple[str, str]]:
+def so_far(history: History, properties: Sequence[Property] = PROPERTIES) -> set[tuple[str, str]]:
     """Rule and sentence of what an incomplete history already shows to be broken."""
-    running = [one for one in PROPERTIES if not one.at_end]
+    running = [one for one in properties if not one.at_end]
     return {(found.rule, found.sentence) for one in running for found in one.holds(history)}
 
 
-def _after(later: Call, earlier: Call) -> bool:
+def after(later: Call, earlier: Call) -> bool:
     """True if `earlier` was answered before `later` was asked."""
     return earlier.ended is not None and earlier.ended < later.began
 
@@ -301,11 +303,12 @@ def _may_be_revived(history: History, write: Write) -> bool:
 def may_begin_anew(history: History, first: Granted, second: Granted) -> bool:
     """True if the job may have been revived between two grants."""
     return any(
-        not _after(first.call, revival)
+        not after(first.call, revival)
         and (second.call.ended is None or revival.began < second.call.ended)
         for revival in history.revivals.get(first.key, ())
     )
 
 
-def _found(rule: str, sentence: str, events: Sequence[object]) -> Violation:
+def violation(rule: str, sentence: str, events: Sequence[object]) -> Violation:
+    """A break of `rule`, with the calls that show it."""
     return Violation(rule, sentence, events=[str(event) for event in events][:6])

@@ -18,7 +18,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 Key: TypeAlias = tuple[str | None, str]
-"""Organization and id of a job."""
+"""Organization and id of a job or event."""
+
+Seq: TypeAlias = int | str
+"""What is held: a job's number, or an event's delivery, as in ``event 7 for reader``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ class Granted:
 
     call: Call
     key: Key
-    seq: int
+    seq: Seq
     token: int
     attempt: int
     budget: int
@@ -64,7 +67,7 @@ class Granted:
 
     def __str__(self) -> str:
         return (
-            f"{self.call.place}: granted job {self.seq} {self.key} token {self.token}"
+            f"{self.call.place}: granted {called(self.seq)} {self.key} token {self.token}"
             f" attempt {self.attempt} of {self.budget},"
             f" from {self.granted_at} until {self.expires_at}"
         )
@@ -75,7 +78,7 @@ class Write:
     """A hold extended or settled: `answer` is the state, None for refused; see `call.unknown`."""
 
     call: Call
-    seq: int
+    seq: Seq
     token: int
     verdict: str
     answer: str | None
@@ -91,7 +94,9 @@ class Write:
             said = "no answer"
         else:
             said = f"{self.answer} until {self.until}" if self.until else f"{self.answer}"
-        return f"{self.call.place}: {self.verdict} of job {self.seq} token {self.token} -> {said}"
+        return (
+            f"{self.call.place}: {self.verdict} of {called(self.seq)} token {self.token} -> {said}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +120,8 @@ class History:
 
     @cached_property
     def adds(self) -> list[Call]:
-        """Every add, answered or not."""
-        return [call for call in self.calls if call.op == "add"]
+        """Every add of jobs and append of events, answered or not."""
+        return [call for call in self.calls if call.op in ("add", "append")]
 
     @cached_property
     def cancels(self) -> list[Call]:
@@ -154,15 +159,15 @@ class History:
         return frozenset(keys | canceled)
 
     @cached_property
-    def grants(self) -> dict[int, list[Granted]]:
+    def grants(self) -> dict[Seq, list[Granted]]:
         """Grants by job, each in the order of its tokens.
 
         The order of the store's clock would be another: a claim may read it and then wait, while
         another one grants the job and its holder gives it back.
         """
-        found: dict[int, list[Granted]] = {}
+        found: dict[Seq, list[Granted]] = {}
         for call in self.calls:
-            if call.op == "claim" and call.answered is not None:
+            if call.op in ("claim", "deliver") and call.answered is not None:
                 for one in call.answered["grants"]:
                     found.setdefault(one["seq"], []).append(_granted(call, one))
         for grants in found.values():
@@ -170,17 +175,17 @@ class History:
         return found
 
     @cached_property
-    def settled(self) -> dict[int, list[Write]]:
+    def settled(self) -> dict[Seq, list[Write]]:
         """Settlements by job."""
         return self._writes("settle")
 
     @cached_property
-    def extended(self) -> dict[int, list[Write]]:
+    def extended(self) -> dict[Seq, list[Write]]:
         """Extensions by job."""
         return self._writes("extend")
 
-    def _writes(self, op: str) -> dict[int, list[Write]]:
-        found: dict[int, list[Write]] = {}
+    def _writes(self, op: str) -> dict[Seq, list[Write]]:
+        found: dict[Seq, list[Write]] = {}
         for call in self.calls:
             if call.op != op:
                 continue
@@ -212,8 +217,13 @@ class History:
 
 
 def keys_of(add: Call) -> list[Key]:
-    """The jobs of an add."""
-    return [_key(item) for item in add.asked["jobs"]]
+    """The jobs of an add, or the events of an append."""
+    return [_key(item) for item in add.asked["events" if add.op == "append" else "jobs"]]
+
+
+def called(seq: Seq) -> str:
+    """What is held, in words."""
+    return seq if isinstance(seq, str) else f"job {seq}"
 
 
 def _key(item: list[Any]) -> Key:

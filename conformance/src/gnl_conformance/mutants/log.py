@@ -106,6 +106,8 @@ class WritesWhatFits(_OneByOne):
 class RowByRow(MemoryEvents):
     """Appends each event of a call for itself."""
 
+    pause = 0.0
+
     async def append(
         self,
         events: Sequence[NewEvent],
@@ -119,7 +121,7 @@ class RowByRow(MemoryEvents):
             if isinstance(answer, TopicRefused):
                 return answer
             known += answer.known
-            await asyncio.sleep(0)
+            await asyncio.sleep(self.pause)
         return Appended(tuple(known))
 
 

@@ -11,7 +11,7 @@ from gnl_conformance.mutants.lease import (
     cut_short,
 )
 from gnl_conformance.mutants.list import ListsNewArrivals
-from gnl_conformance.mutants.reference import FileConformance, FileStore, FileTable
+from gnl_conformance.mutants.reference import FileConformance, FileStore, FileTable, Table
 from gnl_conformance.mutants.registry import breaks
 from gnl_core.memory._jobs import JobTable
 from gnl_core.memory._store import _Data
@@ -103,7 +103,7 @@ class _WritesBehind(FileTable):
 
     behind = 0
 
-    def save(self, table: JobTable) -> None:
+    def save(self, table: Table) -> None:
         type(self).behind += 1
         if type(self).behind % 3:
             super().save(table)

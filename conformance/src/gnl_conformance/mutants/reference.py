@@ -6,6 +6,7 @@ In memory, with a clock that stands still unless it is moved; and in a file, for
 from __future__ import annotations
 
 import fcntl
+import itertools
 import os
 import pickle
 import tempfile
@@ -17,6 +18,7 @@ from typing import ClassVar, cast
 from gnl_conformance._harness import StoreConformance
 from gnl_conformance._rules import Part
 from gnl_core.memory import MemoryStore
+from gnl_core.memory._events import EventTable
 from gnl_core.memory._jobs import JobTable
 from gnl_core.memory._store import _Data, system_clock
 from gnl_core.spi import SECOND, Capability, Instant
@@ -57,46 +59,66 @@ class ReferenceConformance(StoreConformance):
         self.spaces[space].now += int(seconds * SECOND)
 
 
-class FileTable:
-    """A `JobTable` in a file: each call locks it, reads it, acts, and writes it anew."""
+Table = JobTable | EventTable
 
-    def __init__(self, path: Path, table: type[JobTable]) -> None:
+
+class FileTable:
+    """A table in a file: each call locks it, reads it, acts, and writes it anew."""
+
+    def __init__(self, path: Path, table: type[Table]) -> None:
         self._path = path
         self._kind = table
 
     def __getattr__(self, name: str) -> Callable[..., object]:
-        def call(*arguments: object) -> object:
+        def call(*arguments: object, **named: object) -> object:
             with self._path.with_suffix(".lock").open("w") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 table = self.load()
-                answer = getattr(table, name)(*arguments)
+                answer = getattr(table, name)(*arguments, **named)
                 if name not in _READS:
                     self.save(table)
                 return answer
 
         return call
 
-    def load(self) -> JobTable:
+    def load(self) -> Table:
         """The table as the file has it."""
         table = self._kind(system_clock)
         if self._path.exists():
-            vars(table).update(pickle.loads(self._path.read_bytes()))  # noqa: S301 - our own file
+            kept = pickle.loads(self._path.read_bytes())  # noqa: S301 - our own file
+            vars(table).update({name: _thawed(value) for name, value in kept.items()})
         return table
 
-    def save(self, table: JobTable) -> None:
+    def save(self, table: Table) -> None:
         """Replace the file, so that a kill leaves the old or the new one."""
-        state = {name: value for name, value in vars(table).items() if name not in _NOT_KEPT}
+        kept = {name: value for name, value in vars(table).items() if name not in _NOT_KEPT}
+        state = {name: _frozen(value) for name, value in kept.items()}
         new = self._path.with_suffix(f".{os.getpid()}")
         new.write_bytes(pickle.dumps(state))
         new.replace(self._path)
 
 
-_READS = ("now", "get", "page", "depth", "lanes")
-_NOT_KEPT = ("_lock", "_clock")
+_READS = ("now", "get", "page", "depth", "lanes", "dead", "consumers", "topics")
+_NOT_KEPT = ("_lock", "_clock", "_now")
+
+
+_COUNTER = "next number of a counter"
+
+
+def _frozen(value: object) -> object:
+    """Counters cannot be pickled, and a child may know this module by another name."""
+    return (_COUNTER, next(value)) if isinstance(value, itertools.count) else value
+
+
+def _thawed(value: object) -> object:
+    match value:
+        case (str(what), int(number)) if what == _COUNTER:
+            return itertools.count(number)
+    return value
 
 
 class FileStore(MemoryStore):
-    """A memory store whose table is in a file."""
+    """A memory store whose tables are in files."""
 
     @property
     def capabilities(self) -> frozenset[Capability]:
@@ -104,17 +126,22 @@ class FileStore(MemoryStore):
 
 
 class FileConformance(StoreConformance):
-    """The reference in a file, for the process tier."""
+    """The reference in files, for the process tier."""
 
     capabilities = frozenset({Capability.MULTI_PROCESS})
+    parts = frozenset(Part)
     store: ClassVar[type[FileStore]] = FileStore
     table: ClassVar[type[JobTable]] = JobTable
+    event_table: ClassVar[type[EventTable]] = EventTable
     file: ClassVar[type[FileTable]] = FileTable
 
     @asynccontextmanager
     async def connect(self, space: str) -> AsyncIterator[MemoryStore]:
         opened = self.store()
-        opened._open(_Data(cast("JobTable", self.file(_path(space), self.table))))
+        data = _Data(cast("JobTable", self.file(_path(space), self.table)))
+        log = _path(space).with_suffix(".log")
+        data.events = cast("EventTable", FileTable(log, self.event_table))
+        opened._open(data)
         yield opened
 
     async def drop(self, space: str) -> None:

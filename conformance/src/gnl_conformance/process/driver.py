@@ -13,7 +13,13 @@ from pathlib import Path
 
 from gnl_conformance import _entries as entries
 from gnl_conformance._harness import StoreConformance, owns_its_server, where
-from gnl_conformance.checker import reclaims_were_seen, refusals_were_seen, so_far
+from gnl_conformance.checker import (
+    PROPERTIES,
+    Property,
+    reclaims_were_seen,
+    refusals_were_seen,
+    so_far,
+)
 from gnl_conformance.history import History, Writer, read
 from gnl_conformance.process.actors import Actor
 from gnl_conformance.process.play import QUIET, STOP, TTL
@@ -144,6 +150,9 @@ class Killer(Driver):
     Where everything is slow it goes on, at most for twice the time, until that proves something.
     """
 
+    targets: tuple[str, ...] = ("producer", "worker")
+    properties: Sequence[Property] = PROPERTIES
+
     async def storm(self) -> None:
         """Strike, until it is time or until the store is seen to be broken."""
         asleep: set[asyncio.Task[None]] = set()
@@ -163,7 +172,7 @@ class Killer(Driver):
             if time.monotonic() > look_at:
                 # One process's file may be read before, another's after a call: only what is
                 # still seen at the second look is not owed to that.
-                before, seen = seen, so_far(self.history())
+                before, seen = seen, so_far(self.history(), self.properties)
                 if before & seen:
                     self.note("the store was seen to be broken: no more strikes")
                     return
@@ -171,7 +180,7 @@ class Killer(Driver):
             await asyncio.sleep(self.rng.uniform(0.1, 0.3))
             # The sleeper is spared, whose late writes the store has to refuse, and the lister,
             # whose listings have to come to their end to be judged.
-            targets = [one for one in self.cast if one.role in ("producer", "worker")]
+            targets = [one for one in self.cast if one.role in self.targets]
             self._strike(self.rng.choice(targets), self.rng.random(), asleep)
             if owns_its_server(self.harness) and time.monotonic() > restart_at:
                 self.note("server killed and started again")

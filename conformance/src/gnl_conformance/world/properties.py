@@ -14,7 +14,7 @@ from typing import Final
 
 from gnl_conformance._violation import Violation
 from gnl_conformance.checker import Found, Property, may_begin_anew
-from gnl_conformance.history import Call, Granted, History, Write
+from gnl_conformance.history import Call, Granted, History, Seq, Write
 from gnl_conformance.world.wire import EPOCH
 
 CALM_FROM: Final = "calm from "
@@ -140,8 +140,8 @@ def _gave_back(write: Write, grant: Granted) -> bool:
     return write.token == grant.token and (write.verdict, write.answer) == ("release", "waiting")
 
 
-def _runs(history: History) -> dict[tuple[int, int], list[Call]]:
-    found: dict[tuple[int, int], list[Call]] = {}
+def _runs(history: History) -> dict[tuple[Seq, int], list[Call]]:
+    found: dict[tuple[Seq, int], list[Call]] = {}
     for call in history.calls:
         if call.op == "run":
             found.setdefault((call.asked["seq"], call.asked["token"]), []).append(call)
