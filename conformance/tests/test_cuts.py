@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from gnl_conformance import Capability, StoreConformance, grade
-from gnl_conformance._case import Case, chosen
+from gnl_conformance._case import Case, chosen, kept
 from gnl_conformance.mutants.network import NetworkConformance
 from gnl_conformance.mutants.reference import FileConformance
 from gnl_conformance.mutants.registry import Mutant, all_mutants
@@ -127,13 +127,13 @@ def outcome(harness: type[StoreConformance], case: Case) -> tuple[str, str]:
 def test_the_reference_behind_a_socket_keeps_every_rule() -> None:
     one = NetworkConformance()
     one.seconds = 5.0
-    grades = [grade(one, case) for case in chosen(["process"])]
+    grades = [grade(one, case) for case in kept(chosen(["process"]), one.parts)]
     assert [found for found in grades if found.outcome != "passed"] == []
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_nothing_but_a_cut_brings_it_out(mutant: Mutant) -> None:
-    of_rule = chosen(["process"], [mutant.rule])
+    of_rule = kept(chosen(["process"], [mutant.rule]), mutant.harness.parts)
     found = {case.name: outcome(mutant.harness, case) for case in of_rule if case not in CUTS}
     assert found
     assert {name: one for name, one in found.items() if one[0] != "passed"} == {}
