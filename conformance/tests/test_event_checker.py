@@ -23,6 +23,10 @@ def append(at: int, *ids: str, created: bool | None = True) -> Call:
     return call("append", at, {"events": [[None, name] for name in ids]}, answered)
 
 
+def rolled_back(at: int, *ids: str) -> Call:
+    return call("append", at, {"events": [[None, name] for name in ids]}, {"created": []})
+
+
 def deliver(at: int, name: str, token: int, *, to: str = "r", attempt: int = 1, place: int = 0):
     """A grant of `name` from `at` for 100 ms, by the store's clock in microseconds."""
     grant = {
@@ -52,6 +56,7 @@ def ending(*names: str, held: int = 0) -> Call:
 GOOD = [
     append(1, "x", "y"),
     append(3, "x", created=False),
+    rolled_back(5, "z"),
     deliver(10, "x", 1),
     deliver(12, "x", 2, to="s"),
     settle(14, "x", 2, to="s"),
@@ -104,3 +109,9 @@ def test_a_bad_history_is_told_by_its_rule(prop: Property) -> None:
 
 def test_every_bad_history_is_of_a_property() -> None:
     assert set(BAD) == {prop.name for prop in EVENT_PROPERTIES}
+
+
+def test_what_was_rolled_back_must_not_be_there() -> None:
+    (prop,) = [one for one in EVENT_PROPERTIES if one.name == "appends_are_whole"]
+    found = list(prop.holds(History((rolled_back(1, "x"), deliver(3, "x", 1), ending("r")))))
+    assert "1 events of its own and was rolled back left 1" in found[0].sentence

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
+from functools import partial
 from pathlib import Path
 
 from gnl_conformance._harness import behind_a_proxy
@@ -39,7 +40,14 @@ async def _run(asked: argparse.Namespace) -> None:
             version = await store.upgrade()
             print(version.found, version.needed)
             return
-        player = Player(store, asked.folder, asked.who, asked.seed, insists=asked.proxy is not None)
+        player = Player(
+            store,
+            asked.folder,
+            asked.who,
+            asked.seed,
+            insists=asked.proxy is not None,
+            transaction=partial(harness.transaction, asked.space),
+        )
         await _ROLES[asked.role](player)
 
 

@@ -33,7 +33,7 @@ def every_event_reaches_every_consumer(history: History) -> Found:
         for append in history.adds:
             flags = (append.answered or {}).get("created")
             lost = [key for key in keys_of(append) if key not in reached]
-            if flags is not None and lost:
+            if flags and lost:
                 sentence = f"appended and never handed to {name}: {lost[:5]}"
                 yield violation("delivery.each", sentence, [append])
 
@@ -49,14 +49,16 @@ def what_ended_does_not_come_again(history: History) -> Found:
 
 
 def appends_are_whole(history: History) -> Found:
-    """Of the events that only one call appended, all are there or none."""
+    """Of the events that only one call appended all are there, or none; none if rolled back."""
     calls = Counter(key for append in history.adds for key in keys_of(append))
     there = {key for reached in _reached(history).values() for key in reached}
     for append in history.adds:
         own = [key for key in keys_of(append) if calls[key] == 1]
         found = [key for key in own if key in there]
-        if found and len(found) < len(own):
-            sentence = f"a call of {len(own)} events of its own left {len(found)}"
+        undone = (append.answered or {}).get("created") == []
+        if found and (undone or len(found) < len(own)):
+            how = " and was rolled back" if undone else ""
+            sentence = f"a call of {len(own)} events of its own{how} left {len(found)}"
             yield violation("log.atomic", sentence, [append])
 
 

@@ -15,7 +15,7 @@ from gnl_conformance.event_checker import EVENT_PROPERTIES
 from gnl_conformance.history import Writer
 from gnl_conformance.process import driver
 from gnl_conformance.process.play_events import TOPIC
-from gnl_core.spi import ConsumerRecord, EventStore, Store, StoreUnavailable
+from gnl_core.spi import Capability, ConsumerRecord, EventStore, Store, StoreUnavailable
 
 CAST: Final = (
     "emitter",
@@ -30,18 +30,24 @@ CAST: Final = (
 async def run_event_storm(harness: StoreConformance, space: str) -> driver.Storm:
     """Torment the events of a store for `harness.seconds` (a third of it is calm)."""
     with tempfile.TemporaryDirectory(prefix="gnl-events-") as folder:
-        return await _EventKiller(harness, space, Path(folder), CAST).play()
+        return await _EventKiller(harness, space, Path(folder), _cast(harness)).play()
+
+
+def _cast(harness: StoreConformance) -> tuple[str, ...]:
+    """With an emitter whose events commit late, if others can commit meanwhile."""
+    late = Capability.TRANSACTIONS in harness.capabilities and not harness.one_writer
+    return (*CAST, "slow-emitter") if late else CAST
 
 
 class _EventKiller(driver.Killer):
-    targets = ("emitter", "consumer", "single-consumer")
+    targets = ("emitter", "slow-emitter", "consumer", "single-consumer")
     properties = EVENT_PROPERTIES
 
     async def _calm(self, store: Store) -> None:
         deadline = time.monotonic() + driver.QUIET_LIMIT
         while time.monotonic() < deadline:
             try:
-                emitting = any(one.alive for one in self.cast if one.role == "emitter")
+                emitting = any(one.alive for one in self.cast if one.role.endswith("emitter"))
                 if not emitting and not any(_owes(one) for one in await _consumers(store)):
                     return
             except StoreUnavailable:

@@ -7,11 +7,13 @@ import os
 import random
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from gnl_conformance import _entries as entries
+from gnl_conformance._harness import Transaction
 from gnl_conformance.history import Writer
 from gnl_core.spi import (
     SECOND,
@@ -48,9 +50,17 @@ class Player:
     """
 
     def __init__(
-        self, store: Store, folder: Path, who: str, seed: int, *, insists: bool = False
+        self,
+        store: Store,
+        folder: Path,
+        who: str,
+        seed: int,
+        *,
+        insists: bool = False,
+        transaction: Callable[[], AbstractAsyncContextManager[Transaction]] | None = None,
     ) -> None:
         self.store = store
+        self.transaction = transaction
         self.folder = folder
         self.who = who
         self.rng = random.Random(f"{seed} {who}")  # noqa: S311 - to be repeated, not to be secret

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Final
 
 from gnl_conformance import _entries as entries
 from gnl_conformance import _event_entries as event_entries
+from gnl_conformance._harness import Transaction
 from gnl_conformance._rules import Part
 from gnl_conformance.process.play import LANES, QUIET, STOP, TTL, Player
 from gnl_core.spi import (
     SECOND,
     Ack,
+    Appended,
     Edge,
     EventGrant,
     EventOutcome,
@@ -24,6 +27,8 @@ from gnl_core.spi import (
     Quarantine,
     Release,
     Retry,
+    StoreUnavailable,
+    TopicRefused,
 )
 
 TOPIC: Final = "news"
@@ -44,6 +49,43 @@ async def emit(player: Player) -> None:
         ask = partial(part_of(player).append, new)
         await player.call("append", event_entries.appending(new), ask, event_entries.appended)
         await player.pause(0.25)
+
+
+async def emit_slowly(player: Player) -> None:
+    """Append in transactions of the child's own, which stay open while others commit."""
+    assert player.transaction is not None, "the driver asks for it only where there are some"
+    while not player.told(QUIET):
+        new = _new_events(player)
+        ask = partial(_append_slowly, player, player.transaction, new)
+        await player.call("append", event_entries.appending(new), ask, event_entries.appended)
+        await player.pause(0.1)
+
+
+async def _append_slowly(
+    player: Player,
+    open_one: Callable[[], AbstractAsyncContextManager[Transaction]],
+    new: Sequence[NewEvent],
+) -> Appended | TopicRefused:
+    """Commit in the end, mostly; nothing is `created` by what was rolled back."""
+    raised: Exception | None = None
+    try:
+        async with open_one() as transaction:
+            try:
+                answer = await part_of(player).append(new, connection=transaction.connection)
+            except Exception as error:
+                raised = error
+                raise
+            await player.pause(0.4)
+            if player.rng.random() < 0.2:
+                await transaction.rollback()
+                return Appended(())
+            await transaction.commit()
+            return answer
+    except Exception as error:
+        if error is raised:
+            raise
+        # What a driver raises for the caller's own transaction is no error of the store's.
+        raise StoreUnavailable(f"the caller's transaction ended: {error!r}") from error
 
 
 def _new_events(player: Player) -> list[NewEvent]:
@@ -121,6 +163,7 @@ async def oversleep(player: Player) -> None:
 
 EVENT_ROLES: dict[str, Callable[[Player], Awaitable[None]]] = {
     "emitter": emit,
+    "slow-emitter": emit_slowly,
     "consumer": consume,
     "single-consumer": consume_alone,
     "sleeping-consumer": oversleep,
