@@ -42,6 +42,7 @@ EVENT_RULES = (
     Rule("delivery.grant", "E7", "a grant says what was appended, when, and for how long it is"),
     Rule("delivery.run", "E7", "a run id is one event's for one consumer, until a rewind"),
     Rule("delivery.due", "C6", "a delivery says when the next parked event is due"),
+    Rule("delivery.poll", "E6", "a call costs the same, however many are parked or set aside"),
     Rule("delivery.rewind", "E8", "what lies behind a rewind is new again, the rest is as it was"),
     Rule("delivery.removed", "E8", "a removed consumer is forgotten, and its holds are lost"),
     Rule("delivery.lag", "E8", "consumers are counted by what they owe, in byte order"),

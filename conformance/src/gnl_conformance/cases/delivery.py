@@ -7,6 +7,7 @@ import asyncio
 from gnl_conformance._case import case
 from gnl_conformance._event_trial import CONSUMER, TOPIC, event, event_ids, events
 from gnl_conformance._trial import LONG, Trial
+from gnl_conformance._violation import NotApplicable
 from gnl_core.spi import Ack, Edge, EventOutcome, Quarantine, Release, Retry, Start
 
 
@@ -208,3 +209,26 @@ async def _due_in(t: Trial, limit: int = 9) -> int | None:
         TOPIC, CONSUMER, limit, LONG, "w", max_attempts=5, start=Edge.EARLIEST
     )
     return answer.next_due_in
+
+
+@case("delivery.poll", time_limit=120)
+async def calls_cost_the_same_however_many_failed(t: Trial) -> None:
+    if not hasattr(t.store.inner, "statements"):
+        raise NotApplicable("the store has no `statements`, which would count its round trips")
+    await t.emit(*events(1))
+    await t.end(await t.deliver_one(), Quarantine("no"))
+    few = await _cost_of_calls(t)
+    await t.emit(*events(400, "more"))
+    for n, grant in enumerate(await t.deliver(400)):
+        await t.end(grant, Quarantine("no") if n % 2 else Retry(LONG, "again"))
+    many = await _cost_of_calls(t)
+    t.check(many <= few, f"calls took {few} statements, with 400 failed events {many}")
+
+
+async def _cost_of_calls(t: Trial) -> int:
+    """Of the second delivery of nothing, and of the first page of the quarantine."""
+    await t.deliver(9)
+    before = int(t.store.inner.statements)  # type: ignore[attr-defined] # asked for by the caller
+    t.equal(await t.deliver(9), (), "events of a delivery of nothing")
+    await t.events.dead(TOPIC, CONSUMER, None, 1)
+    return int(t.store.inner.statements) - before  # type: ignore[attr-defined] # as above

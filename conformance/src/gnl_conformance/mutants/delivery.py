@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from gnl_conformance.mutants.registry import breaks
+from gnl_core.memory import MemoryStore
 from gnl_core.memory._consumer import Consumer
 from gnl_core.memory._event import Delivery
 from gnl_core.memory._event_store import MemoryEvents
 from gnl_core.memory._events import EventTable
+from gnl_core.memory._store import _Data
 from gnl_core.spi import (
     Ack,
     Delivered,
@@ -252,3 +254,48 @@ class HeldEventsAreDue(Consumer):
 
     def next_due(self, now: Instant, *, by_key: bool) -> Duration | None:
         return 0 if self._deliveries else super().next_due(now, by_key=by_key)
+
+
+class _Counting(MemoryEvents):
+    """Counts a statement for each event that a consumer has failed with."""
+
+    statements = 0
+
+    async def deliver(
+        self,
+        topic: str,
+        consumer: str,
+        limit: int,
+        ttl: Duration,
+        worker: str,
+        *,
+        max_attempts: int | None,
+        start: Start,
+        by_key: bool = False,
+    ) -> Delivered:
+        found = await self.consumers(topic)
+        self.statements += 1 + sum(one.parked for one in found if one.name == consumer)
+        return await super().deliver(
+            topic,
+            consumer,
+            limit,
+            ttl,
+            worker,
+            max_attempts=max_attempts,
+            start=start,
+            by_key=by_key,
+        )
+
+
+@breaks("delivery.poll", "with 400 failed events")
+class AsksEventByEvent(MemoryStore):
+    """Sends a statement for every event that waits for its retry."""
+
+    def _open(self, data: _Data) -> None:
+        super()._open(data)
+        self._events = self._counting = _Counting(data.events, data.wake)
+
+    @property
+    def statements(self) -> int:
+        """How many statements this handle has sent."""
+        return self._counting.statements
