@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -19,8 +21,8 @@ create or replace function gnl_now() returns bigint language sql volatile as
 """
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-async def test_answers_are_those_of_the_reference_store(seed: int, space: Any) -> None:
+@contextlib.asynccontextmanager
+async def lockstep(space: Any, seed: int) -> AsyncIterator[EventLockstep]:
     async with space.opened(wake_ups="off") as store, space.connected() as control:
         await control.execute(TEST_CLOCK.replace("{schema}", space.schema))
 
@@ -28,4 +30,15 @@ async def test_answers_are_those_of_the_reference_store(seed: int, space: Any) -
             now: int = await control.fetchval("update test_clock set at = at + $1 returning at", by)
             return now
 
-        await EventLockstep(store.events, now=START, move=move, seed=seed).play(250)
+        yield EventLockstep(store.events, now=START, move=move, seed=seed)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+async def test_answers_are_those_of_the_reference_store(seed: int, space: Any) -> None:
+    async with lockstep(space, seed) as run:
+        await run.play(250)
+
+
+async def test_so_they_are_at_the_limits_of_one_call(space: Any) -> None:
+    async with lockstep(space, 0) as run:
+        await run.play_crowd()

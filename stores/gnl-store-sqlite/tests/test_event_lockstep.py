@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -14,8 +16,8 @@ START = 1_000_000_000
 SEEDS = range(40)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-async def test_answers_are_those_of_the_reference_store(seed: int, tmp_path: Path) -> None:
+@contextlib.asynccontextmanager
+async def lockstep(folder: Path, seed: int) -> AsyncIterator[EventLockstep]:
     now = START
 
     async def move(by: int) -> int:
@@ -23,7 +25,18 @@ async def test_answers_are_those_of_the_reference_store(seed: int, tmp_path: Pat
         now += by
         return now
 
-    store = SqliteStore(Location(tmp_path / "events.db"), clock=lambda: now)
+    store = SqliteStore(Location(folder / "events.db"), clock=lambda: now)
     await store.upgrade()
-    await EventLockstep(store.events, now=START, move=move, seed=seed).play(250)
+    yield EventLockstep(store.events, now=START, move=move, seed=seed)
     await store.close()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+async def test_answers_are_those_of_the_reference_store(seed: int, tmp_path: Path) -> None:
+    async with lockstep(tmp_path, seed) as run:
+        await run.play(250)
+
+
+async def test_so_they_are_at_the_limits_of_one_call(tmp_path: Path) -> None:
+    async with lockstep(tmp_path, 0) as run:
+        await run.play_crowd()

@@ -116,6 +116,24 @@ class EventLockstep:
             await self._dead()
             await self._deliver()
 
+    async def play_crowd(self) -> None:
+        """As `play`, for what happens at the limits of one call: thousands of events at once."""
+        keys = [KEYS[1] if number % 700 else None for number in range(12_000)]
+        events = [NewEvent(f"e{n}", None, "t", "0", key) for n, key in enumerate(keys)]
+        await self._compare("append", lambda s: s.events.append(events))
+        await self._deliver_to("c", 1, by_key=True, start=Edge.LATEST)
+        await self._compare("rewind", lambda s: s.events.rewind("t", "c", Edge.EARLIEST))
+        for limit in (1, 3, 1, 2, 1):
+            await self._deliver_to("c", limit, by_key=True)
+        for limit in (1_500, 400, 100):
+            await self._deliver_to("C", limit, by_key=False)
+        for _ in range(3):
+            self._now = await self._move(SECOND)
+            await self._deliver_to("C", 100, by_key=False)
+            await self._deliver_to("c", 2, by_key=True)
+        await self._look()
+        await self._compare("prune", lambda s: s.events.prune("t", limit=11_000))
+
     async def _ask(self, what: str, call: Callable[[_Side], Awaitable[T]]) -> tuple[T, T]:
         expected = await call(self._reference)
         self._said.append(f"{what} -> {expected}")
@@ -158,7 +176,21 @@ class EventLockstep:
         limit, ttl = rng.choice((1, 1, 2, 3, 10)), rng.choice((SECOND, 3 * SECOND, 60 * SECOND))
         attempts, start = rng.choice((None, 1, 2, 3)), self._start()
         by_key = self._by_key if rng.random() < 0.9 else not self._by_key
+        await self._deliver_to(
+            name, limit, topic=topic, ttl=ttl, attempts=attempts, start=start, by_key=by_key
+        )
 
+    async def _deliver_to(
+        self,
+        name: str,
+        limit: int,
+        *,
+        by_key: bool,
+        topic: str = "t",
+        ttl: Duration = SECOND,
+        attempts: int | None = 2,
+        start: Start = Edge.EARLIEST,
+    ) -> None:
         def deliver(side: _Side) -> Awaitable[Delivered]:
             return side.events.deliver(
                 topic, name, limit, ttl, "w", max_attempts=attempts, start=start, by_key=by_key
@@ -209,12 +241,18 @@ class EventLockstep:
         )
 
     async def _release(self) -> None:
-        if self._known:
-            event, name = self._rng.choice(self._known[-40:]), self._rng.choice(NAMES)
-            await self._compare(
-                f"release({event.topic!r}, {name!r}, {event.org_id!r}, {event.id!r})",
-                lambda s: s.events.release(event.topic, name, event.org_id, event.id),
-            )
+        if not self._known:
+            return
+        rng, name = self._rng, self._rng.choice(NAMES)
+        event = rng.choice(self._known[-40:])
+        topic, org_id, id_ = event.topic, event.org_id, event.id
+        dead = (await self._reference.events.dead(topic, name, None, 20)).items
+        if dead and rng.random() < 0.7:
+            org_id, id_ = (one := rng.choice(dead)).org_id, one.id
+        await self._compare(
+            f"release({topic!r}, {name!r}, {org_id!r}, {id_!r})",
+            lambda s: s.events.release(topic, name, org_id, id_),
+        )
 
     async def _look(self) -> None:
         topic = self._rng.choice((None, *TOPICS))

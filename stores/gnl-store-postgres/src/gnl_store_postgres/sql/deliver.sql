@@ -22,7 +22,6 @@ declare
     v_now bigint := {schema}.gnl_now();
     v_flags boolean[] := case when p_by_key then '{false}' else '{false,true}' end;
     v_consumer record;
-    v_more boolean := false;
     v_backs bigint[];
     v_retries bigint[];
     v_rest integer;
@@ -41,7 +40,7 @@ begin
     if not found
         or {schema}.gnl_has_work(p_topic, v_consumer.number, v_consumer.reach, v_now, v_flags)
     then
-        v_more := {schema}.gnl_number(p_topic, 10000, false) = 10000;
+        perform {schema}.gnl_number(p_topic, 10000, false);
         select * into v_consumer from {schema}.gnl_lock_consumer(p_topic, p_name, p_start);
         v_now := {schema}.gnl_now();
         perform {schema}.gnl_end_deliveries(v_consumer.number, v_now);
@@ -121,7 +120,7 @@ begin
     end if;
     v_due := {schema}.gnl_next_delivery(p_topic, v_consumer.number, v_consumer.reach, v_flags);
     return query select
-        case when v_more then 0 when v_due is not null then greatest(v_due - v_now, 0) end,
+        case when v_due is not null then greatest(v_due - v_now, 0) end,
         null::bigint, null::bigint, null::text, null::text, null::text, null::text,
         v_consumer.number, v_now, v_consumer.rewinds, null::boolean;
 end $$;
