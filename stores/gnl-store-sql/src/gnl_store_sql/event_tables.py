@@ -84,8 +84,9 @@ def delivery_table(metadata: MetaData) -> Table:
     """What consumers were handed and have not acked.
 
     `at` is when something happens to the row by itself: the lease of a held one ends, a retry
-    falls due; else 0. `blocked` says that one of the same organization and key, with a smaller
-    position and not quarantined, was there when the row or that one last changed.
+    falls due; else 0. `token` is 0 unless it is held. `blocked` says that one of the same
+    organization and key, with a smaller position and not quarantined, was there when the row or
+    that one last changed.
     """
     table = Table(
         "gnl_deliveries",
@@ -108,8 +109,9 @@ def delivery_table(metadata: MetaData) -> Table:
         number("quarantined_at", null=True),
     )
     c = table.c
-    # The one index for every look, so that none ever walks over rows in another state.
-    Index("gnl_deliveries_next", c.consumer, c.state, c.blocked, c.at, c.position)
+    # The one index for every look, so that none ever walks over rows in another state. The state
+    # comes first, or a planner without statistics might take this index for single rows too.
+    Index("gnl_deliveries_next", c.state, c.consumer, c.blocked, c.at, c.position)
     in_line = and_(c.key.is_not(None), c.state != QUARANTINED)
     Index(
         "gnl_deliveries_line",

@@ -38,12 +38,12 @@ _EXPIRED: Final = (
     "ORDER BY at, position LIMIT ?3)) ORDER BY at, position LIMIT ?3"
 )
 _SET_ASIDE: Final = (
-    "UPDATE gnl_deliveries SET state = 'quarantined', blocked = 0, at = 0, error = ?, "
+    "UPDATE gnl_deliveries SET state = 'quarantined', blocked = 0, at = 0, token = 0, error = ?, "
     "quarantined_at = ? WHERE consumer = ? AND position = ?"
 )
 _GIVE_BACK: Final = (
-    "UPDATE gnl_deliveries SET state = 'back', at = 0, due_at = ?, error = ?, reclaimed = 1 "
-    "WHERE consumer = ? AND position = ?"
+    "UPDATE gnl_deliveries SET state = 'back', at = 0, token = 0, due_at = ?, error = ?, "
+    "reclaimed = 1 WHERE consumer = ? AND position = ?"
 )
 _ENTER: Final = (
     "INSERT INTO gnl_deliveries (consumer, position, seq, org, key, state, blocked, at, due_at, "

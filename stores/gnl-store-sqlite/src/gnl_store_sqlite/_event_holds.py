@@ -33,12 +33,15 @@ _OF: Final = "WHERE consumer = ? AND position = ?"
 _EXTEND: Final = f"UPDATE gnl_deliveries SET at = ? {_OF}"  # noqa: S608 (constants only)
 _ACK: Final = f"DELETE FROM gnl_deliveries {_OF}"  # noqa: S608 (constants only)
 _QUARANTINE: Final = (
-    "UPDATE gnl_deliveries SET state = 'quarantined', blocked = 0, at = 0, error = ?, "  # noqa: S608 (constants only)
+    "UPDATE gnl_deliveries SET state = 'quarantined', blocked = 0, at = 0, token = 0, error = ?, "  # noqa: S608 (constants only)
     f"quarantined_at = ? {_OF}"
 )
-_RETRY: Final = f"UPDATE gnl_deliveries SET state = 'retry', at = ?, due_at = ?, error = ? {_OF}"  # noqa: S608 (constants only)
+_RETRY: Final = (
+    "UPDATE gnl_deliveries SET state = 'retry', token = 0, at = ?, due_at = ?, error = ? "  # noqa: S608 (constants only)
+    f"{_OF}"
+)
 _RELEASE: Final = (
-    "UPDATE gnl_deliveries SET state = ?, at = ?, due_at = ?, attempts = attempts - 1 "  # noqa: S608 (constants only)
+    "UPDATE gnl_deliveries SET state = ?, token = 0, at = ?, due_at = ?, attempts = attempts - 1 "  # noqa: S608 (constants only)
     f"{_OF}"
 )
 

@@ -84,14 +84,14 @@ begin
             from unnest(v_positions) as u("position")
             join {schema}.gnl_deliveries as d
                 on d.consumer = p_consumer and d."position" = u."position"
-            where d.state = 'held' and d.at <= p_now
+            where d.token <> 0 and d.at <= p_now
             for update of d skip locked
         ), ended as (
             update {schema}.gnl_deliveries as d
             set state = case when m.last then 'quarantined' else 'back' end,
                 blocked = d.blocked and not m.last,
                 due_at = case when m.last then d.due_at else d.at end,
-                at = 0, error = '{lease_expired}', reclaimed = true,
+                at = 0, token = 0, error = '{lease_expired}', reclaimed = true,
                 quarantined_at = case when m.last then p_now end
             from mine as m
             where d.consumer = p_consumer and d."position" = m."position"

@@ -1,4 +1,5 @@
--- Extend and settle deliveries, each fenced by its token. Rows are given by consumer and
+-- Extend and settle deliveries, each fenced by its token: only a held row has one. (To ask for the
+-- state as well would let the planner take another index than the rows' own key.) Rows are given by consumer and
 -- position, so that all calls lock them in one order; `p_places` is call order.
 
 -- Answers the places of the holds that are the event's current ones, and their common expiry.
@@ -16,7 +17,6 @@ begin
         from unnest(p_consumers, p_positions, p_tokens) with ordinality
             as u(consumer, "position", token, place)
         where d.consumer = u.consumer and d."position" = u."position" and d.token = u.token
-            and d.state = 'held'
         returning u.place
     )
     select array_agg(k.place) into places from kept as k;
@@ -42,7 +42,6 @@ begin
         perform from {schema}.gnl_deliveries as d
         join unnest(p_consumers, p_positions, p_tokens) as u(consumer, "position", token)
             on d.consumer = u.consumer and d."position" = u."position" and d.token = u.token
-        where d.state = 'held'
         order by d.consumer, d."position"
         for update of d;
     end if;
@@ -54,7 +53,7 @@ begin
     ), acked as (
         delete from {schema}.gnl_deliveries as d using asked as u
         where u.kind = 'a' and d.consumer = u.consumer and d."position" = u."position"
-            and d.token = u.token and d.state = 'held'
+            and d.token = u.token
         returning u.place, u.kind, d.consumer, d.org, d.key
     ), kept as (
         update {schema}.gnl_deliveries as d
@@ -64,6 +63,7 @@ begin
                 else 'retry'
             end,
             blocked = d.blocked and u.kind <> 'q',
+            token = 0,
             at = case when u.kind = 'q' or u.kind = 'b' and u.delay = 0 then 0 else v_now + u.delay end,
             due_at = case when u.kind = 'q' then d.due_at else v_now + u.delay end,
             attempts = case when u.kind = 'b' then d.attempts - 1 else d.attempts end,
@@ -71,7 +71,7 @@ begin
             quarantined_at = case when u.kind = 'q' then v_now end
         from asked as u
         where v_parks and u.kind <> 'a' and d.consumer = u.consumer
-            and d."position" = u."position" and d.token = u.token and d.state = 'held'
+            and d."position" = u."position" and d.token = u.token
         returning u.place, u.kind, d.consumer, d.org, d.key
     ), ended as materialized (
         select * from acked union all select * from kept
