@@ -204,9 +204,23 @@ async def what_was_given_back_is_due_at_once(t: Trial) -> None:
     t.equal(await _due_in(t), None, "once that is held again")
 
 
-async def _due_in(t: Trial, limit: int = 9) -> int | None:
+@case("delivery.due")
+async def what_waits_for_its_key_is_not_due(t: Trial) -> None:
+    await t.emit(*[event(f"{n}", key="k") for n in (1, 2)])
+    t.equal(await _due_in(t, by_key=True), None, "while one is held and one waits for it")
+    t.equal(await t.owed(), (0, 1, 1, 0), "what is owed then")
+
+
+async def _due_in(t: Trial, limit: int = 9, *, by_key: bool = False) -> int | None:
     answer = await t.events.deliver(
-        TOPIC, CONSUMER, limit, LONG, "w", max_attempts=5, start=Edge.EARLIEST
+        TOPIC,
+        CONSUMER,
+        limit,
+        LONG,
+        "w",
+        max_attempts=5,
+        start=Edge.EARLIEST,
+        by_key=by_key,
     )
     return answer.next_due_in
 

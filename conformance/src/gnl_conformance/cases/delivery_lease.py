@@ -8,6 +8,7 @@ from gnl_conformance._case import case
 from gnl_conformance._event_trial import CONSUMER, TOPIC, event, event_ids, events
 from gnl_conformance._trial import LONG, Trial
 from gnl_core.spi import (
+    DELIVER_LOOK_LIMIT,
     Ack,
     DeliveryState,
     EventGrant,
@@ -215,6 +216,16 @@ async def many_leases_that_ran_out_are_all_reclaimed(t: Trial) -> None:
     await t.deliver(300, ttl=t.tick)
     await t.age(1.1)
     t.equal(len(await t.deliver(500)), 300, "handed out after 300 leases ran out")
+
+
+@case("delivery.reclaimed", time_limit=120)
+async def a_delivery_ends_so_many_leases_and_the_next_the_others(t: Trial) -> None:
+    count = DELIVER_LOOK_LIMIT + 5
+    await t.emit(*events(count))
+    await t.deliver(count, ttl=t.tick)
+    await t.age(1.1)
+    found = [len(await t.deliver(count)), len(await t.deliver(count))]
+    t.equal(found, [DELIVER_LOOK_LIMIT, 5], f"handed out by two calls, after {count} leases ended")
 
 
 @case("delivery.boundary")

@@ -5,7 +5,15 @@ from __future__ import annotations
 from gnl_conformance._case import case
 from gnl_conformance._event_trial import event, event_ids, events
 from gnl_conformance._trial import LONG, Trial
-from gnl_core.spi import Ack, EventGrant, EventVerdict, Quarantine, Release, Retry
+from gnl_core.spi import (
+    DELIVER_LOOK_LIMIT,
+    Ack,
+    EventGrant,
+    EventVerdict,
+    Quarantine,
+    Release,
+    Retry,
+)
 
 
 @case("delivery.retry")
@@ -184,6 +192,17 @@ async def what_is_passed_over_is_given_back_before_others(t: Trial) -> None:
     t.equal(event_ids(first), ["a1", "e1"], "handed out first")
     await t.ack(first[0])
     await _by_key(t, ["a2", "e2", "e3"])
+
+
+@case("delivery.key", time_limit=120)
+async def a_delivery_passes_over_so_many_events_and_goes_on_with_the_next(t: Trial) -> None:
+    waiting = [event(f"a{n}", key="a") for n in range(DELIVER_LOOK_LIMIT + 5)]
+    await t.emit(event("first", key="a"), *waiting, event("b", key="b"))
+    await _by_key(t, ["first"])
+    expected = (6, 1, DELIVER_LOOK_LIMIT, 0)
+    t.equal(await t.owed(), expected, "what is owed after one delivery: not all was looked at")
+    await _by_key(t, ["b"])
+    t.equal(await t.owed(), (0, 2, DELIVER_LOOK_LIMIT + 5, 0), "what is owed after the next")
 
 
 @case("delivery.key")

@@ -71,6 +71,18 @@ async def the_oldest_go_first_up_to_a_limit(t: Trial) -> None:
 
 
 @case("log.pruned")
+async def topics_are_pruned_in_byte_order(t: Trial) -> None:
+    topics = ("b", "\ufb00", "a", "\U0001f600")
+    await t.emit(*[event(f"{n}", topic=topic) for n in range(3) for topic in topics])
+    for topic in topics:
+        await t.ack(*await t.deliver(9, topic=topic))
+    t.equal(await t.events.prune(None, limit=7), 7, "events pruned up to a limit")
+    left = [(one.topic, one.events) for one in await t.events.topics()]
+    expected = [("a", 0), ("b", 0), ("\ufb00", 2), ("\U0001f600", 3)]
+    t.equal(left, expected, "events left of each topic")
+
+
+@case("log.pruned")
 async def a_pruned_id_is_free_and_its_position_is_not(t: Trial) -> None:
     await t.emit(*events(3))
     grants = await t.deliver(3)

@@ -256,6 +256,14 @@ class HeldEventsAreDue(Consumer):
         return 0 if self._deliveries else super().next_due(now, by_key=by_key)
 
 
+@breaks("delivery.due", "while one is held and one waits for it")
+class WaitingForAKeyIsDue(Consumer):
+    """Says that more is due, which waits for something else to end."""
+
+    def next_due(self, now: Instant, *, by_key: bool) -> Duration | None:
+        return super().next_due(now, by_key=False)
+
+
 class _Counting(MemoryEvents):
     """Counts a statement for each event that a consumer has failed with."""
 

@@ -92,6 +92,15 @@ class ReclaimsAHundred(Consumer):
             self._deliveries[position].expires_at = expires_at
 
 
+@breaks("delivery.reclaimed", "by two calls, after 1005 leases ended")
+class ReclaimsAll(Consumer):
+    """Ends as many leases as have expired."""
+
+    def _end_expired(self, now: Instant) -> None:
+        for _ in range(3):
+            super()._end_expired(now)
+
+
 class _OtherHolds(Consumer):
     """Takes other holds for good ones."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from gnl_conformance.mutants.registry import breaks
@@ -227,3 +228,11 @@ class AlwaysByKey(Consumer):
 
     def _next_new(self, now: Instant, passes: Iterator[int], *, by_key: bool) -> Event | None:
         return super()._next_new(now, passes, by_key=True)
+
+
+@breaks("delivery.key", "expected ['first'], got ['first', 'b']")
+class LooksAtEverything(Consumer):
+    """Passes over as many events as there are."""
+
+    def _next_new(self, now: Instant, passes: Iterator[int], *, by_key: bool) -> Event | None:
+        return super()._next_new(now, itertools.count(), by_key=by_key)

@@ -85,6 +85,17 @@ class PrunesTheNewest(EventTable):
                 log.sort(key=lambda event: event.position)
 
 
+@breaks("log.pruned", "events left of each topic")
+class PrunesTopicsAsTheyCame(EventTable):
+    """Prunes the topics in the order in which they were made."""
+
+    def prune(self, topic: str | None, older_than: Duration | None, limit: int) -> int:
+        left = limit
+        for name in [topic] if topic is not None else list(self._logs):
+            left -= super().prune(name, older_than, left)
+        return limit - left
+
+
 @breaks("log.pruned", "events left of a topic that was not named")
 class PrunesEveryTopic(EventTable):
     """Prunes more topics than it was asked to."""
