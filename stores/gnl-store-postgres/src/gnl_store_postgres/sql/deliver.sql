@@ -40,7 +40,8 @@ begin
     if not found
         or {schema}.gnl_has_work(p_topic, v_consumer.number, v_consumer.reach, v_now, v_flags)
     then
-        perform {schema}.gnl_number(p_topic, 10000, false);
+        -- As many as this can hand out and pass over; the next delivery goes on.
+        perform {schema}.gnl_number(p_topic, p_limit + 2000, false);
         select * into v_consumer from {schema}.gnl_lock_consumer(p_topic, p_name, p_start);
         v_now := {schema}.gnl_now();
         perform {schema}.gnl_end_deliveries(v_consumer.number, v_now);
