@@ -13,6 +13,11 @@ APPEND: Final = (
     "$5::text[], $6::bigint, $7::boolean, $8::text, $9::text)"
 )
 
+APPEND_ONE: Final = (
+    "select * from {schema}.gnl_append_one($1::text, $2::text, $3::text, $4::text, $5::text, "
+    "$6::text)"
+)
+
 
 class EventBatch(NamedTuple):
     """The events of one call as gnl_append takes them."""
@@ -33,6 +38,11 @@ def event_batch(events: Sequence[NewEvent]) -> EventBatch:
         [event.key for event in events],
         [event.payload for event in events],
     )
+
+
+def values_of_event(event: NewEvent) -> tuple[object, ...]:
+    """One event as gnl_append_one takes it."""
+    return event.topic, org_text(event.org_id), event.id, event.key, event.payload
 
 
 def appended(rows: Rows, count: int, max_depth: int | None) -> Appended | TopicRefused:

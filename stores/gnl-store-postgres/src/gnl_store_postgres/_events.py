@@ -16,12 +16,19 @@ from gnl_core.spi import (
     EventSettlement,
     Extension,
     Instant,
+    KnownEvent,
     NewEvent,
     Start,
     TopicRecord,
     TopicRefused,
 )
-from gnl_store_postgres._append import APPEND, appended, event_batch
+from gnl_store_postgres._append import (
+    APPEND,
+    APPEND_ONE,
+    appended,
+    event_batch,
+    values_of_event,
+)
 from gnl_store_postgres._callers import recognise
 from gnl_store_postgres._database import CHANGE, READ, Database
 from gnl_store_postgres._deliver import DELIVER, delivered, reach_of
@@ -52,8 +59,9 @@ class PostgresEvents:
         self._hints = hints
         self._name = quoted(schema)
         self._home: str | None = None
-        self._append, self._deliver, self._settle, self._extend = (
-            sql.replace("{schema}", self._name) for sql in (APPEND, DELIVER, SETTLE, EXTEND)
+        self._append, self._append_one, self._deliver, self._settle, self._extend = (
+            sql.replace("{schema}", self._name)
+            for sql in (APPEND, APPEND_ONE, DELIVER, SETTLE, EXTEND)
         )
         tables, dialect = postgres_tables(schema), postgres_dialect()
         self._reads = EventReads(tables, dialect)
@@ -69,18 +77,29 @@ class PostgresEvents:
         """As `EventStore.append`; `connection` and `max_depth` as for `PostgresJobs.add`."""
         if not events:
             return Appended(())
-        batch = event_batch(events)
         if connection is not None:
             caller = await recognise(connection)
             last = (await self._home_name(), self._channel)
+            batch = event_batch(events)
             rows = await caller.fetch(self._append, *batch, max_depth, False, *last)
             return appended(rows, len(events), max_depth)
         ride = self._hints.ride()
-        rows = await self._database.fetch(self._append, *batch, max_depth, True, None, ride.channel)
-        answer = appended(rows, len(events), max_depth)
+        answer = await self._append_here(events, max_depth, ride.channel)
         if isinstance(answer, Appended) and None in answer.known:
             self._hints.arrived(ride)
         return answer
+
+    async def _append_here(
+        self, events: Sequence[NewEvent], max_depth: int | None, channel: str | None
+    ) -> Appended | TopicRefused:
+        if len(events) == 1 and max_depth is None:
+            rows = await self._database.fetch(
+                self._append_one, *values_of_event(events[0]), channel
+            )
+            return Appended((KnownEvent(*rows[0]) if rows else None,))
+        batch = event_batch(events)
+        rows = await self._database.fetch(self._append, *batch, max_depth, True, None, channel)
+        return appended(rows, len(events), max_depth)
 
     async def deliver(
         self,

@@ -19,6 +19,7 @@ FUNCTIONS: Final = (
     "extend",
     "number",
     "append",
+    "append_one",
     "deliveries",
     "deliver",
     "settle_events",
