@@ -146,3 +146,37 @@ async def test_cancel_and_revive_against_claims(space: Any) -> None:
             else:
                 assert state is JobState.WAITING
                 assert record.state is JobState.CANCELED
+
+
+@pytest.mark.parametrize("size", [1, 3])
+async def test_a_job_that_is_called_new_is_done_though_its_forerunner_is_pruned(
+    space: Any, size: int
+) -> None:
+    """An add meets a known id, and the job that has it is pruned before it can be looked at."""
+    async with space.opened(pool_size=8) as store, space.opened(pool_size=4) as other:
+        created, executed, producers = 0, 0, 6
+
+        async def produce() -> None:
+            nonlocal created, producers
+            for _ in range(300):
+                answer = await store.jobs.add([NewJob(str(n), None, "t", "0") for n in range(size)])
+                created += answer.known.count(None)
+            producers -= 1
+
+        async def work_off() -> None:
+            nonlocal executed
+            while producers or await other.jobs.depth(None):
+                got = await other.jobs.claim(["t"], 10, 30 * SECOND, "w", max_attempts=5)
+                await other.jobs.settle([Outcome(grant.hold, Done("0")) for grant in got.grants])
+                executed += len(got.grants)
+
+        async def prune() -> None:
+            while producers:
+                await other.jobs.prune([JobState.DONE], keep=0)
+
+        async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as group:
+            for _ in range(producers):
+                group.create_task(produce())
+            group.create_task(work_off())
+            group.create_task(prune())
+        assert created == executed > size

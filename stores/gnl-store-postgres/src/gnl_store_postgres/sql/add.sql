@@ -34,6 +34,9 @@ declare
     v_types text[] := p_pair_types;
     v_firsts bigint[];
     v_made bigint;
+    v_places bigint[];
+    v_known_types text[];
+    v_known_payloads text[];
 begin
     if p_home <> {schema}.gnl_home() then
         return query select 'away', 0::bigint, {schema}.gnl_home(), null::text, 0::bigint, 0::bigint;
@@ -72,6 +75,27 @@ begin
         v_seqs, p_org, p_type, p_orgs, p_types, p_ids, p_payloads, p_budgets, v_now
     );
 
+    if v_made < v_count then
+        p_orgs := coalesce(p_orgs, array_fill(p_org, array[v_count::integer]));
+        p_types := coalesce(p_types, array_fill(p_type, array[v_count::integer]));
+        v_dues := coalesce(v_dues, array_fill(v_now, array[v_count::integer]));
+    end if;
+    while v_made < v_count loop
+        select array_agg(u.place), array_agg(j.type), array_agg(j.payload)
+        into v_places, v_known_types, v_known_payloads
+        from unnest(p_orgs, p_ids, v_seqs) with ordinality as u(org, id, seq, place)
+        cross join lateral (
+            select j.type, j.payload, j.seq from {schema}.gnl_jobs as j
+            where j.org = u.org and j.id = u.id
+        ) as j
+        where j.seq <> u.seq;
+        exit when v_made + coalesce(cardinality(v_places), 0) = v_count;
+        -- One that stood in the way was pruned meanwhile: the job is new after all.
+        v_made := v_made + {schema}.gnl_insert_jobs(
+            v_seqs, p_org, p_type, p_orgs, p_types, p_ids, p_payloads, p_budgets, v_now
+        );
+    end loop;
+
     if p_max_depth is not null and v_made > 0 then
         return query select * from {schema}.gnl_too_deep(p_orgs, v_seqs, p_max_depth, p_own);
         if found then
@@ -81,17 +105,9 @@ begin
     end if;
 
     if v_made < v_count then
-        p_orgs := coalesce(p_orgs, array_fill(p_org, array[v_count::integer]));
-        p_types := coalesce(p_types, array_fill(p_type, array[v_count::integer]));
-        v_dues := coalesce(v_dues, array_fill(v_now, array[v_count::integer]));
         return query
-        select 'known', u.place, j.type, j.payload, null::bigint, null::bigint
-        from unnest(p_orgs, p_ids, v_seqs) with ordinality as u(org, id, seq, place)
-        cross join lateral (
-            select j.type, j.payload, j.seq from {schema}.gnl_jobs as j
-            where j.org = u.org and j.id = u.id
-        ) as j
-        where j.seq <> u.seq;
+        select 'known', k.place, k.type, k.payload, null::bigint, null::bigint
+        from unnest(v_places, v_known_types, v_known_payloads) as k(place, type, payload);
         select array_agg(u.org order by u.place), array_agg(u.type order by u.place),
             array_agg(u.seq order by u.place), array_agg(u.due_at order by u.place)
         into p_orgs, p_types, v_seqs, v_dues
@@ -206,6 +222,7 @@ declare
     v_orgs text[];
     v_news bigint[];
     v_depth bigint;
+    v_lock integer;
 begin
     select array_agg(m.org order by m.org), array_agg(m.made order by m.org) into v_orgs, v_news
     from (
@@ -215,8 +232,9 @@ begin
         group by u.org
     ) as m;
     if p_own then
-        for i in 1 .. cardinality(v_orgs) loop
-            perform pg_advisory_xact_lock(1735289905, hashtext(v_orgs[i]));
+        -- In the order of the locks: two names may share one.
+        for v_lock in select distinct hashtext(u.org) from unnest(v_orgs) as u(org) order by 1 loop
+            perform pg_advisory_xact_lock(1735289905, v_lock);
         end loop;
     end if;
     for i in 1 .. cardinality(v_orgs) loop

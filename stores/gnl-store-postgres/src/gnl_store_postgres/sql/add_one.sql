@@ -16,14 +16,20 @@ begin
     if v_due_at <= v_now then
         perform pg_advisory_xact_lock_shared(1735289904, {schema}.gnl_bucket(p_org, p_type));
     end if;
-    insert into {schema}.gnl_jobs (org, id, type, payload, max_attempts, enqueued_at)
-    values (p_org, p_id, p_type, p_payload, p_budget, v_now)
-    on conflict (org, id) do nothing
-    returning seq into v_seq;
-    if v_seq is null then
+    loop
+        insert into {schema}.gnl_jobs (org, id, type, payload, max_attempts, enqueued_at)
+        values (p_org, p_id, p_type, p_payload, p_budget, v_now)
+        on conflict (org, id) do nothing
+        returning seq into v_seq;
+        exit when v_seq is not null;
         return query
         select j.type, j.payload from {schema}.gnl_jobs as j where j.org = p_org and j.id = p_id;
-    elsif v_due_at > v_now then
+        if found then
+            return;
+        end if;
+        -- What stood in the way was pruned meanwhile.
+    end loop;
+    if v_due_at > v_now then
         insert into {schema}.gnl_delayed (seq, org, type, due_at, attempts, reclaimed)
         values (v_seq, p_org, p_type, v_due_at, 0, false);
     else
