@@ -15,6 +15,7 @@ class Kind(Enum):
     POSTGRES = "PostgreSQL"
     SQLITE = "SQLite"
     REDIS = "Redis"
+    NONE = "no database"
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,13 @@ CONTENDERS = {
         "gnl",
         _POSTGRES | _GROWTH | _LANES | {"awaited", "idle"},
         unfinished=_GNL,
+    ),
+    "slots": Contender(
+        "100 slots without a queue",
+        Kind.NONE,
+        "bare_slots.py",
+        "floor",
+        frozenset({"awaited"}),
     ),
     "procrastinate": Contender(
         "Procrastinate",

@@ -16,12 +16,16 @@ EVENT_FLOOR = "floor-events"
 
 @dataclass(frozen=True)
 class Column:
-    """One number of one operation. `compared`: its ratio to the floor's is shown as well."""
+    """One number of one operation. `compared`: its ratio to the floor's is shown as well.
+
+    `floor` is another floor than the table's.
+    """
 
     operation: str
     key: str
     heading: str
     compared: bool = True
+    floor: str | None = None
 
 
 COLUMNS = (
@@ -31,7 +35,7 @@ COLUMNS = (
     Column("drain", "worker_us", "worker CPU µs/job", compared=False),
     Column("drain", "server_us", "server CPU µs/job", compared=False),
     Column("drain-2", "per_s", "2 processes/s"),
-    Column("awaited", "share", "10 ms handlers, share", compared=False),
+    Column("awaited", "per_s", "10 ms handlers/s", floor="slots"),
     Column("pickup", "p50_ms", "pickup p50 ms"),
     Column("pickup", "p95_ms", "p95 ms"),
     Column("idle", "statements_per_s", "20 idle, statements/s", compared=False),
@@ -67,7 +71,8 @@ def report(samples: Samples) -> str:
     """Everything that was measured, as Markdown."""
     lines = []
     for kind, floor in FLOORS.items():
-        names = [n for n in samples.contenders() if CONTENDERS[n].kind is kind]
+        kinds = {kind, Kind.NONE} if kind is Kind.POSTGRES else {kind}
+        names = [n for n in samples.contenders() if CONTENDERS[n].kind in kinds]
         lines += [f"## {kind.value}", "", *_table(samples, names, COLUMNS, floor), ""]
     names = samples.contenders()
     lines += ["## Events", "", *_table(samples, names, EVENT_COLUMNS, EVENT_FLOOR), ""]
@@ -98,6 +103,7 @@ def _cell(samples: Samples, name: str, column: Column, floor: str) -> str:
         return "-"
     if not column.compared or name == floor:
         return number(value)
+    floor = column.floor or floor
     ratio = samples.ratio((name, column.operation), (floor, column.operation), column.key)
     return number(value) + (f" ({number(ratio[0])})" if ratio else "")
 

@@ -60,7 +60,7 @@ TARGETS = (
     Target("drain, to the floor", 0.6, True, _ratio("drain", FLOOR)),
     Target("drain, to PgQueuer in batches of 100", 1.5, True, _ratio("drain", "pgqueuer-100")),
     Target("drain, to Procrastinate", 30, True, _ratio("drain", "procrastinate")),
-    Target("handlers that wait, of what 100 slots can do", 0.9, True, _median("awaited", "share")),
+    Target("handlers that wait, of what 100 slots can do", 0.9, True, _ratio("awaited", "slots")),
     Target("enqueue one by one, to the floor", 0.8, True, _ratio("one", FLOOR)),
     Target("time of bulk enqueue, to the floor", 2, False, _ratio("bulk", FLOOR, inverse=True)),
     Target("pickup p50, to the floor", 2, False, _ratio("pickup", FLOOR, key="p50_ms")),
