@@ -12,8 +12,8 @@ import pytest
 from gnl_conformance import StoreConformance, grade
 from gnl_conformance._case import chosen
 from gnl_conformance.model import search
-from gnl_conformance.model.run import run_model
-from gnl_conformance.model.script import MOVED, RUNNING, STANDING, STILL, Script, Times
+from gnl_conformance.model.run import Stage, run_model
+from gnl_conformance.model.script import HOUR, MOVED, RUNNING, STANDING, STILL, Script, Times
 from gnl_conformance.model.search import find
 from gnl_conformance.mutants.attempt import ReleaseCounts
 from gnl_conformance.mutants.lane import GlobalFifo
@@ -23,6 +23,7 @@ from gnl_core.memory import MemoryStore
 from gnl_core.memory._jobs import JobTable
 
 CASES = chosen(["model"])
+START = 1_700_000_000_000_000
 
 
 class OnTheMachinesClock(StoreConformance):
@@ -47,6 +48,34 @@ class OnAClockThatCanBeMoved(OnTheMachinesClock):
 
     async def age(self, space: str, seconds: float) -> None:
         self.ahead[space] = self.ahead.get(space, 0) + int(seconds * 1_000_000)
+
+
+class Creeping(OnAClockThatCanBeMoved):
+    """Between any two readings of its clock lie two milliseconds, as on a slow network."""
+
+    readings: ClassVar[dict[str, int]] = {}
+    forward: ClassVar[int] = 2_000
+    every: ClassVar[int] = 1
+
+    @asynccontextmanager
+    async def connect(self, space: str) -> AsyncIterator[MemoryStore]:
+        def clock() -> int:
+            self.readings[space] = read = self.readings.get(space, 0) + 1
+            return read // self.every * self.forward + self.ahead.get(space, START)
+
+        if space not in self.stores:
+            self.stores[space] = MemoryStore(clock, table=self.table)
+        yield self.stores[space]
+
+    async def age(self, space: str, seconds: float) -> None:
+        self.ahead[space] = self.ahead.get(space, START) + int(seconds * 1_000_000)
+
+
+class Coarse(Creeping):
+    """Its clock shows whole seconds, and turns to the next one at any call."""
+
+    forward = 1_000_000
+    every = 7
 
 
 def with_table(
@@ -75,6 +104,27 @@ def test_a_right_store_passes_whatever_its_clock(harness: type[StoreConformance]
     store = harness()
     store.seeds = range(10)
     assert {grade(store, case).outcome for case in CASES} == {"passed"}
+
+
+@pytest.mark.parametrize("harness", [Creeping, Coarse])
+@pytest.mark.parametrize("times", [MOVED, RUNNING])
+def test_nothing_depends_on_how_long_a_script_takes(
+    harness: type[Creeping], times: Times, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def these(_: Stage) -> Times:
+        return times
+
+    monkeypatch.setattr(Stage, "times", these)
+    store = harness()
+    store.seeds = range(40)
+    assert asyncio.run(run_model(store)) is None
+
+
+@pytest.mark.parametrize("times", [MOVED, RUNNING])
+def test_no_run_at_is_a_sum_of_other_times_on_a_clock_that_runs(times: Times) -> None:
+    others = {*times.ttls, *times.delays, *times.moves}
+    assert {one % HOUR for one in others} == {0}
+    assert 0 not in {one % HOUR for one in times.run_ats}
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,8 @@ from gnl_core.spi import (
 )
 
 WORKER: Final = "w"
+_TAKE_TIME: Final = (Add, Claim, Extend, Settle, Change, Move)
+"""Steps whose instant decides what is due or expired later, and in which order."""
 _LAST_CLAIM: Final = 100
 _PAGE: Final = 8
 _CLOCK_LIMIT: Final = 10.0
@@ -109,24 +111,23 @@ class Lockstep:
         return not left.items and not await jobs.lanes()
 
     async def _step(self, step: Step) -> None:
-        await self._let_time_pass(step)
-        await self._plays[type(step)](step)
-
-    async def _let_time_pass(self, step: Step) -> None:
-        """On a clock that runs, no two steps happen at one instant, as coarse as it may be."""
-        if self._view.instants:
+        if not self._view.instants:
+            self._now += 1
+        if self._view.instants or not isinstance(step, _TAKE_TIME):
+            await self._plays[type(step)](step)
             return
-        self._now += 1
-        if isinstance(step, Add | Settle | Change):
-            self._latest = await self._later_than(self._latest)
+        # On a clock that runs, no two of these share an instant, as coarse as it may be. It is
+        # read on both sides of a step: either reading alone may be the instant of a neighbour.
+        await self._later_than(self._latest)
+        await self._plays[type(step)](step)
+        self._latest = await self._store.now()
 
-    async def _later_than(self, latest: Instant) -> Instant:
+    async def _later_than(self, latest: Instant) -> None:
         end = time.monotonic() + _CLOCK_LIMIT
         while (now := await self._store.now()) <= latest:
             if time.monotonic() > end:
                 sentence = f"the clock showed {latest}, and {now} {_CLOCK_LIMIT:g} s later"
                 raise Difference("store.clock", sentence)
-        return now
 
     async def _add(self, step: Add) -> None:
         news = {self._key_of(number, one): one for number, one in enumerate(step.jobs)}

@@ -6,7 +6,7 @@ gives them ids and tokens. A place that there is not is left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 from gnl_core.spi import SECOND, Duration, JobState, Scope, Verdict
@@ -25,10 +25,16 @@ HOUR: Final[Duration] = 3_600 * SECOND
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Durations that a script may use: on a clock that runs, only those that cannot come due."""
+    """Durations that a script may use: on a clock that runs, only those that cannot come due.
+
+    `run_ats` are counted from now. On a clock that runs, that now is read before the call that
+    adds the job, so none is a sum of other times there: for the reference both would be due at
+    once, for the store one after the other.
+    """
 
     ttls: tuple[Duration, ...]
     delays: tuple[Duration, ...]
+    run_ats: tuple[Duration, ...]
     moves: tuple[Duration, ...]
     ages: tuple[Duration, ...]
 
@@ -36,18 +42,37 @@ class Times:
 STILL: Final = Times(
     ttls=(3 * SECOND, SECOND, HOUR),
     delays=(0, SECOND, 3 * SECOND),
+    run_ats=(0, SECOND, 3 * SECOND, -SECOND, -3 * SECOND),
     moves=(SECOND, 3 * SECOND, SECOND // 1_000),
     ages=(0, SECOND, 5 * SECOND),
 )
 """For a clock that stands still between moves: even the very instant is hit."""
 
-STANDING: Final = Times(STILL.ttls, STILL.delays, (), STILL.ages)
+STANDING: Final = replace(STILL, moves=())
 """For a clock that stands still and cannot be moved."""
 
-MOVED: Final = Times((3 * HOUR, HOUR), (0, HOUR, 3 * HOUR), (HOUR, 2 * HOUR), (0, 3 * HOUR // 2))
-"""For a clock that runs and can be moved: what a script takes itself is nothing to an hour."""
+_QUARTER: Final = HOUR // 4
 
-RUNNING: Final = Times((3 * HOUR, HOUR), (0, HOUR), (), (0, HOUR))
+MOVED: Final = Times(
+    ttls=(3 * HOUR, HOUR),
+    delays=(0, HOUR, 3 * HOUR),
+    run_ats=tuple(hours * HOUR - _QUARTER for hours in (0, 1, 3, -1, -3)),
+    moves=(HOUR, 2 * HOUR),
+    ages=(0, 3 * HOUR // 2),
+)
+"""For a clock that runs and can be moved: what a script takes itself is nothing to an hour.
+
+What is due goes by whole hours after one call, or by a quarter less for `run_ats`; an age to
+prune by is half an hour off. So no two instants that are compared ever meet.
+"""
+
+RUNNING: Final = Times(
+    ttls=(3 * HOUR, HOUR),
+    delays=(0, HOUR),
+    run_ats=tuple(hours * HOUR - _QUARTER for hours in (0, 1, -1)),
+    moves=(),
+    ages=(0, HOUR),
+)
 """For a clock that only runs."""
 
 

@@ -120,7 +120,7 @@ class _Reader:
         delays = self._times.delays
         again, timed = self._one(_SELDOM), self._one(_SELDOM)
         place, like = self._place(), self._one(_LIKE)
-        run_at = self._one((*delays, *(-delay for delay in delays if delay)))
+        run_at = self._one(self._times.run_ats)
         return NewOne(
             self._one(LANES),
             self._one(TYPES),
