@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gnl_conformance._notes import brief, note
+from gnl_conformance._notes import brief, new_events, note
 from gnl_core.spi import (
     Appended,
     ConsumerRecord,
@@ -41,8 +41,7 @@ class RecordedEvents:
         answer = await self._events.append(events, max_depth=max_depth, connection=connection)
         limit = "" if max_depth is None else f", {max_depth=}"
         bound = " in a transaction" if connection is not None else ""
-        shown = brief([(e.topic, e.org_id, e.id) for e in events])
-        note(self._notes, f"append({shown}{limit}){bound}", answer)
+        note(self._notes, f"append({new_events(events)}{limit}){bound}", answer)
         return answer
 
     async def deliver(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from gnl_conformance._event_recorder import RecordedEvents
-from gnl_conformance._notes import brief, note
+from gnl_conformance._notes import brief, new_jobs, note
 from gnl_conformance._rule import Part
 from gnl_core.spi import (
     Added,
@@ -51,7 +51,7 @@ class RecordedJobs:
         answer = await self._jobs.add(jobs, max_depth=max_depth, connection=connection)
         limit = "" if max_depth is None else f", {max_depth=}"
         bound = " in a transaction" if connection is not None else ""
-        self._note(f"add({brief([(j.org_id, j.id) for j in jobs])}{limit}){bound}", answer)
+        self._note(f"add({new_jobs(jobs)}{limit}){bound}", answer)
         return answer
 
     async def claim(

@@ -29,7 +29,10 @@ async def _judge(t: Trial, rule: str) -> None:
         return
     if found.rule == rule:
         raise found.placed(seed=t.harness.seeds.start)
-    raise NotRun(f"the scripts ended at the first break, which is one of {found.rule}")
+    raise NotRun(
+        f"the scripts ended at the first break, which is one of {found.rule}: "
+        f"run --rules {found.rule} to see it (in pytest: --gnl-rules {found.rule})"
+    )
 
 
 def _body(rule: str) -> Body:
