@@ -76,6 +76,16 @@ def test_a_run_of_nothing_never_conforms(tmp_path: Path, door_number: int) -> No
         assert code == 1 or door_number == 1
 
 
+def test_what_does_not_apply_is_shown_with_its_reason(command: list[str]) -> None:
+    code, said = run(command, tier="world")
+    lines = said.splitlines()
+    reasons = [lines[n + 1].strip() for n, line in enumerate(lines) if line.startswith("n/a ")]
+    assert len(reasons) > 5
+    assert all("give `simulated` if yours" in why or "give `age`" in why for why in reasons)
+    assert "FAIL: no case was graded: worlds are played on stores that live in this" in lines[-1]
+    assert code == 1
+
+
 def test_a_deselected_run_never_conforms(tmp_path: Path) -> None:
     *start, _ = door(tmp_path, MEMORY)[1]
     code, said = run([*start, ""], **{"-k": "nothing at all"})

@@ -1,6 +1,7 @@
 """Verdicts: nothing but a full pass conforms, and a skip is never a pass."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -53,6 +54,12 @@ def test_nothing_graded_fails() -> None:
     nothing = [graded(case, "not-run") for case in CASES]
     assert judge(Plain, nothing, CASES) == (FAIL, "no case was graded")
     assert judge(Plain, [], CASES) == (FAIL, "no case was graded")
+
+
+def test_nothing_graded_says_why() -> None:
+    case = CASES[0]
+    apart = [replace(graded(case, "not-applicable"), why=why) for why in ("a", "b", "a")]
+    assert judge(Plain, apart, CASES) == (FAIL, "no case was graded: a; b")
 
 
 def test_a_case_that_was_not_run_is_partial() -> None:

@@ -84,5 +84,5 @@ def _show(found: Grade, *, quiet: bool) -> None:
     if quiet and sign in ("ok", "n/a"):
         return
     print(f"{sign:8} {found.seconds:7.2f} s  {found.rule}-{found.case}", flush=True)
-    if found.why and sign != "n/a":
+    if found.why:
         print("         " + found.why.replace("\n", "\n         "))

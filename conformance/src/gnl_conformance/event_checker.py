@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from gnl_conformance._violation import Violation
@@ -97,7 +98,12 @@ def _owed(history: History) -> dict[str, dict[str, int]]:
 
 
 def _as(
-    rule: str, name: str, holds: Callable[[History], Found], *, at_end: bool = False
+    rule: str,
+    name: str,
+    holds: Callable[[History], Found],
+    *,
+    at_end: bool = False,
+    witness: bool = False,
 ) -> Property:
     """A property of jobs, as one of events."""
 
@@ -106,8 +112,10 @@ def _as(
             yield Violation(rule, found.sentence, events=found.events)
 
     judge.__name__ = name
-    return Property(rule, judge, at_end=at_end)
+    return Property(rule, judge, at_end=at_end, witness=witness)
 
+
+_seen = partial(_as, at_end=True, witness=True)
 
 EVENT_PROPERTIES: Final = (
     Property("delivery.each", every_event_reaches_every_consumer, at_end=True),
@@ -119,8 +127,8 @@ EVENT_PROPERTIES: Final = (
     _as("delivery.token", "tokens_of_deliveries_grow", tokens_grow),
     _as("delivery.fenced", "stale_tokens_change_no_delivery", stale_tokens_change_nothing),
     _as("delivery.fenced", "a_delivery_ends_once", a_hold_ends_once),
-    _as("delivery.fenced", "refusals_of_events_were_seen", refusals_were_seen, at_end=True),
-    _as("delivery.reclaimed", "reclaims_of_events_were_seen", reclaims_were_seen, at_end=True),
+    _seen("delivery.fenced", "refusals_of_events_were_seen", refusals_were_seen),
+    _seen("delivery.reclaimed", "reclaims_of_events_were_seen", reclaims_were_seen),
     _as("delivery.attempt", "attempts_at_events_are_counted", attempts_are_counted),
     Property("store.live", all_events_end, at_end=True),
     _as("store.errors", "no_other_errors_of_events_escape", no_other_errors_escape),

@@ -99,12 +99,18 @@ def judge(
     if required and not_run:
         return FAIL, f"required, but not run: {', '.join(not_run)}"
     if not any(grade.outcome in _GRADED for grade in grades):
-        return FAIL, "no case was graded"
+        return FAIL, _nothing_graded(grades)
     untrue = [why for rule in harness.deviations if (why := _untrue(harness, rule, grades))]
     if untrue:
         return FAIL, "; ".join(untrue)
     gaps = _gaps(grades, expected)
     return (PARTIAL, "; ".join(gaps)) if gaps else (CONFORMS, "")
+
+
+def _nothing_graded(grades: Sequence[Grade]) -> str:
+    """An empty run is no verdict on the store: the reasons say what a harness could give."""
+    reasons = [why for why, _ in Counter(one.why for one in grades if one.why).most_common(3)]
+    return ": ".join(["no case was graded", *(["; ".join(reasons)] if reasons else [])])
 
 
 def _untrue(harness: type[StoreConformance], rule: str, grades: Sequence[Grade]) -> str | None:

@@ -12,6 +12,7 @@ from gnl_conformance._trial import Trial
 from gnl_conformance.checker import PROPERTIES, Property
 from gnl_conformance.process.actors import spawn
 from gnl_conformance.process.driver import Storm, run_storm
+from gnl_conformance.process.judging import check_that_time_passes, judge_storm
 from gnl_core.spi import Capability
 
 _NEEDS = [Capability.MULTI_PROCESS]
@@ -22,14 +23,15 @@ async def storm_of(harness: StoreConformance) -> Storm:
     """The one storm that all properties judge; its first asker has to wait for it."""
     key = type(harness), harness.seconds, harness.seeds.start
     if key not in _STORMS:
-        _STORMS[key] = await run_storm(harness, f"gnl{uuid.uuid4().hex[:12]}")
+        space = f"gnl{uuid.uuid4().hex[:12]}"
+        await check_that_time_passes(harness, space)
+        _STORMS[key] = await run_storm(harness, space)
     return _STORMS[key]
 
 
 async def _judge(t: Trial, prop: Property) -> None:
     storm = await storm_of(t.harness)
-    for violation in prop.holds(storm.history):
-        raise violation.placed(seed=storm.seed)
+    judge_storm(t.harness, storm, prop)
 
 
 def _body(prop: Property) -> Body:

@@ -13,6 +13,7 @@ from gnl_conformance.checker import Property
 from gnl_conformance.event_checker import EVENT_PROPERTIES
 from gnl_conformance.process.driver import Storm
 from gnl_conformance.process.event_storm import run_event_storm
+from gnl_conformance.process.judging import check_that_time_passes, judge_storm
 from gnl_core.spi import Capability
 
 _STORMS: dict[tuple[type[StoreConformance], float, int], Storm] = {}
@@ -22,10 +23,10 @@ async def _judge(t: Trial, prop: Property) -> None:
     """The one storm is judged by all properties; its first asker has to wait for it."""
     key = type(t.harness), t.harness.seconds, t.harness.seeds.start
     if key not in _STORMS:
-        _STORMS[key] = await run_event_storm(t.harness, f"gnl{uuid.uuid4().hex[:12]}")
-    storm = _STORMS[key]
-    for violation in prop.holds(storm.history):
-        raise violation.placed(seed=storm.seed)
+        space = f"gnl{uuid.uuid4().hex[:12]}"
+        await check_that_time_passes(t.harness, space)
+        _STORMS[key] = await run_event_storm(t.harness, space)
+    judge_storm(t.harness, _STORMS[key], prop)
 
 
 def _body(prop: Property) -> Body:

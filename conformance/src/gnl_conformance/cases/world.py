@@ -43,7 +43,10 @@ async def _play(harness: StoreConformance) -> Batch:
     def store(clock: Clock) -> Store:
         simulated = harness.simulated(clock)
         if simulated is None:
-            raise NotApplicable("worlds are played on stores that live in this process")
+            raise NotApplicable(
+                "worlds are played on stores that live in this process: give `simulated` if yours "
+                "does"
+            )
         return simulated
 
     store(lambda: 0)
@@ -89,11 +92,17 @@ async def the_worlds_had_every_kind_of_trouble(t: Trial) -> None:
 @case("lane.order", tier=Tier.WORLD, time_limit=_LIMIT)
 async def the_calls_of_worlds_are_answered_as_by_the_reference(t: Trial) -> None:
     if not owns_its_time(t.harness):
-        raise NotApplicable("its clock cannot be moved (`age`), so a world cannot be told to it")
+        raise NotApplicable(
+            "the calls of worlds are told to stores whose clock stands still unless `age` moves "
+            "it: give `age` and such a clock if yours can have one"
+        )
     stage = Stage(t.harness)
     try:
         if await stage.times() is not STILL:
-            raise NotApplicable("its clock also moves by itself, so answers cannot be compared")
+            raise NotApplicable(
+                "its clock also moves by itself, so answers cannot be compared: give it one that "
+                "stands still unless `age` moves it, if it can have one"
+            )
         for seed in t.harness.worlds[:_TOLD]:
             script = await asyncio.to_thread(script_of, seed)
             try:

@@ -64,9 +64,9 @@ def _some_unanswered(history: History, op: str) -> bool:
 
 
 LOST: Final = (
-    Property("enqueue.once", a_lost_add_was_seen, at_end=True),
-    Property("lease.fenced", a_lost_settlement_was_seen, at_end=True),
-    Property("lease.reclaimed", a_lost_claim_was_seen, at_end=True),
+    Property("enqueue.once", a_lost_add_was_seen, at_end=True, witness=True),
+    Property("lease.fenced", a_lost_settlement_was_seen, at_end=True, witness=True),
+    Property("lease.reclaimed", a_lost_claim_was_seen, at_end=True, witness=True),
 )
 
 
