@@ -45,8 +45,10 @@ class TestPostgres(StoreConformance):
         connection = await asyncpg.connect(postgres().url)
         transaction = connection.transaction()
         await transaction.start()
-        yield Transaction(connection, transaction)
-        await connection.close()
+        try:
+            yield Transaction(connection, transaction)
+        finally:
+            await connection.close()
 
     async def drop(self, space: str) -> None:
         connection = await asyncpg.connect(postgres().url)
