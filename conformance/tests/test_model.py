@@ -3,8 +3,9 @@
 import asyncio
 import importlib.util
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import ClassVar
 
 import pytest
@@ -21,6 +22,7 @@ from gnl_conformance.mutants.lease import NeverReclaims
 from gnl_conformance.mutants.reference import ReferenceConformance
 from gnl_core.memory import MemoryStore
 from gnl_core.memory._jobs import JobTable
+from gnl_core.spi import DepthRefused, NewJob
 
 CASES = chosen(["model"])
 START = 1_700_000_000_000_000
@@ -188,6 +190,54 @@ def test_a_rule_that_was_not_reached_is_not_passed() -> None:
     told = next(one.why for one in grades if one.outcome == "not-run")
     assert "ended at the first break, which is one of lane.order: run --rules lane.order" in told
     assert "(in pytest: --gnl-rules lane.order)" in told
+
+
+class NamesTheLastTooDeep(JobTable):
+    """Of several organizations over the limit it names the last, not the first."""
+
+    def _too_deep(
+        self, jobs: Sequence[NewJob], created: Sequence[NewJob], limit: int
+    ) -> DepthRefused | None:
+        return super()._too_deep([*reversed(jobs)], created, limit)
+
+
+class CountsKnownJobs(NamesTheLastTooDeep):
+    """Its refusals count jobs that it has already, as if the call would add them."""
+
+    def _too_deep(
+        self, jobs: Sequence[NewJob], created: Sequence[NewJob], limit: int
+    ) -> DepthRefused | None:
+        found = super()._too_deep(jobs, created, limit)
+        asked = sum(found is not None and job.org_id == found.org_id for job in jobs)
+        return found and replace(found, new=asked)
+
+
+class NamesOneThatIsNotTooDeep(JobTable):
+    """It names the first organization of the call, over the limit or not."""
+
+    def _too_deep(
+        self, jobs: Sequence[NewJob], created: Sequence[NewJob], limit: int
+    ) -> DepthRefused | None:
+        if super()._too_deep(jobs, created, limit) is None:
+            return None
+        org = jobs[0].org_id
+        new = sum(job.org_id == org for job in created)
+        return DepthRefused(org, self._live.get(org, 0), new, limit)
+
+
+def test_a_refusal_may_name_any_organization_that_is_over_the_limit() -> None:
+    harness = with_table(ReferenceConformance, NamesTheLastTooDeep)
+    harness.seeds = range(60)
+    assert asyncio.run(run_model(harness)) is None
+
+
+@pytest.mark.parametrize("table", [CountsKnownJobs, NamesOneThatIsNotTooDeep])
+def test_a_refusal_has_to_be_right_about_the_one_it_names(table: type[JobTable]) -> None:
+    harness = with_table(ReferenceConformance, table)
+    harness.seeds = range(60)
+    found = asyncio.run(run_model(harness))
+    assert found is not None
+    assert found.rule == "enqueue.depth"
 
 
 def test_without_hypothesis_the_tier_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -32,7 +33,9 @@ from gnl_conformance.model.seen import Key, Links, View
 from gnl_conformance.model.sides import Side, Sides
 from gnl_core.memory import MemoryStore
 from gnl_core.spi import (
+    Added,
     Claimed,
+    DepthRefused,
     Done,
     Duration,
     EveryLane,
@@ -137,10 +140,25 @@ class Lockstep:
             now = await side.now()
             return [_new_job(key, one, now) for key, one in news.items()]
 
-        async def add(side: Side) -> object:
+        async def add(side: Side) -> Added | DepthRefused:
             return await side.jobs.add(await jobs(side), max_depth=step.max_depth)
 
-        judge.compare_add(*await self._sides.ask(add))  # type: ignore[arg-type] # what add answers
+        ours, reference = await self._sides.ask(add)
+        refusals: list[DepthRefused] = []
+        if isinstance(reference, DepthRefused):
+            refusals = await self._refusals(await jobs(self._reference), reference.limit)
+        judge.compare_add(ours, reference, refusals)
+
+    async def _refusals(self, jobs: Sequence[NewJob], limit: int) -> list[DepthRefused]:
+        """What a refusal may say: any organization that would have got too many."""
+        found: list[DepthRefused] = []
+        for org in dict.fromkeys(job.org_id for job in jobs):
+            of_org = [job for job in jobs if job.org_id == org]
+            # With this limit all that would create a job is refused: it counts, and adds nothing.
+            counted = await self._reference.jobs.add(of_org, max_depth=0)
+            if isinstance(counted, DepthRefused) and counted.depth + counted.new > limit:
+                found.append(replace(counted, limit=limit))
+        return found
 
     def _key_of(self, number: int, one: NewOne) -> Key:
         if one.again is None or one.again >= len(self._keys):

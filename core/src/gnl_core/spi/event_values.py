@@ -58,6 +58,7 @@ class Appended:
 class TopicRefused:
     """Nothing was written: events not handed to every consumer yet would be over the limit.
 
+    `topic` and `org_id` are one pair that would have got too many; any such pair is right.
     `depth` counts those of `org_id` in `topic` before the call, `new` those of the call.
     """
 

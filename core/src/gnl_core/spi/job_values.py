@@ -75,7 +75,7 @@ class Added:
 class DepthRefused:
     """Nothing was written: the call would have left more live jobs than the limit.
 
-    `org_id` is one of the organizations that would have got too many, whichever.
+    `org_id` is one of the organizations that would have got too many; any of them is right.
     `depth` counts the live jobs of `org_id` before the call, `new` those the call would add.
     """
 
