@@ -100,6 +100,26 @@ def test_a_store_that_cannot_be_reached_is_no_pass(tmp_path: Path) -> None:
     assert required.returncode == 1
 
 
+def test_a_store_that_was_only_deselected_is_not_judged(tmp_path: Path) -> None:
+    with write(tmp_path).open("a") as file:
+        file.write("\nclass TestOther(TestMine):\n    pass\n")
+        file.write("\ndef test_of_mine():\n    pass\n")
+    lines = {
+        "TestMine": "gnl conformance of TestMine: NOT RUN: every test of it was deselected\n",
+        "TestOther": "gnl conformance of TestOther: NOT RUN: every test of it was deselected\n",
+    }
+    one = run(tmp_path, "pytest", "-k", "TestOther and lease.token", "--gnl-report", "r.json")
+    assert one.returncode == 0, one.stdout
+    assert lines["TestMine"] in one.stdout
+    assert "gnl conformance of TestOther: PARTIAL for jobs: left out" in one.stdout
+    verdicts = [report["verdict"] for report in json.loads((tmp_path / "r.json").read_text())]
+    assert sorted(verdicts) == ["NOT RUN", "PARTIAL"]
+    none = run(tmp_path, "pytest", "-k", "test_of_mine", "--gnl-report", "r.json")
+    assert none.returncode == 0, none.stdout
+    assert all(line in none.stdout for line in lines.values())
+    assert "CONFORMS" not in none.stdout + (tmp_path / "r.json").read_text()
+
+
 def test_a_store_that_raises_is_an_error_with_its_traceback(tmp_path: Path) -> None:
     write(tmp_path, store="raise OSError('broken pipe'); yield")
     done = run(tmp_path, "pytest", "-k", "lease.token", "--gnl-report", "r.json")

@@ -16,6 +16,7 @@ from gnl_conformance._harness import StoreConformance, check_declarations
 
 _KEY = "gnl-grade"
 _HARNESSES: pytest.StashKey[dict[str, type[StoreConformance]]] = pytest.StashKey()
+_SELECTED: pytest.StashKey[set[str]] = pytest.StashKey()
 _COLLECTED: dict[str, list[Grade]] = {}
 _SEEN: dict[type[StoreConformance], list[Grade]] = {}
 
@@ -103,13 +104,26 @@ def _name(harness: type[StoreConformance]) -> str:
     return f"{harness.__module__}:{harness.__qualname__}"
 
 
+def selected(session: pytest.Session) -> None:
+    """Remember the harnesses of which pytest is going to run a test."""
+    classes = [getattr(item, "cls", None) for item in session.items]
+    names = {
+        _name(one) for one in classes if isinstance(one, type) and issubclass(one, StoreConformance)
+    }
+    session.config.stash[_SELECTED] = names
+
+
 def summarise(terminal: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Tell the verdict of each store in one line, and write the report."""
     if config.getoption("collectonly"):
         return
+    harnesses = config.stash.get(_HARNESSES, {})
+    asked_for = config.stash.get(_SELECTED, {*harnesses})
     found = [
         reports.weigh(harness, _COLLECTED.get(name, ()), required=_required(config))
-        for name, harness in config.stash.get(_HARNESSES, {}).items()
+        if name in asked_for
+        else reports.deselected(harness)
+        for name, harness in harnesses.items()
     ]
     for one in found:
         terminal.write_line(one.line)

@@ -19,6 +19,8 @@ SPI = 1
 """Version of the store interface that the cases speak."""
 
 CONFORMS, PARTIAL, FAIL = "CONFORMS", "PARTIAL", "FAIL"
+NOT_RUN = "NOT RUN"
+"""Nobody asked for this store: no verdict on it."""
 
 _BROKEN = {Result.FAILED.value, Result.ERROR.value}
 _GRADED = {Result.PASSED.value, Result.DEVIATES.value, *_BROKEN}
@@ -44,9 +46,9 @@ class Report:
         """The verdict in one line, with the parts of a store for which it holds."""
         counts = ", ".join(f"{n} {outcome}" for outcome, n in sorted(self.counts.items()))
         why = f": {self.why}" if self.why else ""
-        holds = "" if self.verdict == FAIL else f" for {named(self.harness.parts)}"
-        name = self.harness.__name__
-        return f"gnl conformance of {name}: {self.verdict}{holds}{why} ({counts})"
+        holds = f" for {named(self.harness.parts)}" if self.verdict in (CONFORMS, PARTIAL) else ""
+        counted = f" ({counts})" if counts else ""
+        return f"gnl conformance of {self.harness.__name__}: {self.verdict}{holds}{why}{counted}"
 
     def as_dict(self) -> dict[str, object]:
         """Plain values, for JSON."""
@@ -82,6 +84,11 @@ def weigh(
     cases = kept(all_cases(), harness.parts) if expected is None else expected
     verdict, why = judge(harness, grades, cases, required=required)
     return Report(harness, tuple(grades), verdict, why)
+
+
+def deselected(harness: type[StoreConformance]) -> Report:
+    """What is said of a harness of which every test was deselected."""
+    return Report(harness, (), NOT_RUN, "every test of it was deselected")
 
 
 def judge(

@@ -34,6 +34,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         _pytest.generate_tests(metafunc)
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """See which stores are going to be graded, now that tests were deselected."""
+    if "gnl_conformance._pytest" in sys.modules:
+        from gnl_conformance import _pytest  # noqa: PLC0415 - see above
+
+        _pytest.selected(session)
+
+
 @pytest.fixture
 def gnl_grading(request: pytest.FixtureRequest) -> pytest.FixtureRequest:
     """The running test, on which its grade is left."""
