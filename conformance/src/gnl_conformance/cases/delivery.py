@@ -240,8 +240,15 @@ async def calls_cost_the_same_however_many_failed(t: Trial) -> None:
 
 
 async def _cost_of_calls(t: Trial) -> int:
-    """Of the second delivery of nothing, and of the first page of the quarantine."""
+    """Of a delivery of nothing and the first page of the quarantine: the least of several.
+
+    A store may send a hint in between, which is not what the calls cost.
+    """
     await t.deliver(9)
+    return min([await _cost_once(t) for _ in range(5)])
+
+
+async def _cost_once(t: Trial) -> int:
     before = int(t.store.inner.statements)  # type: ignore[attr-defined] # asked for by the caller
     t.equal(await t.deliver(9), (), "events of a delivery of nothing")
     await t.events.dead(TOPIC, CONSUMER, None, 1)
