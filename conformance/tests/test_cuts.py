@@ -1,5 +1,7 @@
 """Connections cut between a request and its reply: the proxy, and what only it brings out."""
 
+import contextlib
+import gc
 import socket
 import socketserver
 import threading
@@ -85,6 +87,19 @@ def test_a_turn_that_does_not_come_is_no_hit(echo: tuple[tuple[str, int], list[b
         assert ask(client, b"one") == b"one"
         assert not proxy.hit()
         assert ask(client, b"two") == b"two"
+
+
+def test_a_proxy_that_ends_leaves_no_open_connection(
+    echo: tuple[tuple[str, int], list[bytes]],
+) -> None:
+    with Proxy(echo[0], 0, stall=0.0) as proxy:
+        clients = [socket.create_connection(proxy.address) for _ in range(20)]
+    for client in clients:
+        with client:
+            client.settimeout(10)
+            with contextlib.suppress(ConnectionError):
+                assert client.recv(1) == b""
+    gc.collect()  # pytest makes a socket that was left open a failure here
 
 
 def turns_until_a_cut(address: tuple[str, int], seed: int) -> list[int]:

@@ -111,17 +111,20 @@ class Proxy:
         self.address = listening.sockets[0].getsockname()[:2]
         self._ready.set()
         await self._over.wait()
+        # Half accepted connections become links yet, but not those of a listener that is closed.
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:
+            for link in self._links:
+                link.cancel()
+            await asyncio.wait(others)
         listening.close()
-        links = list(self._links)
-        for link in links:
-            link.cancel()
-        await asyncio.gather(*links, return_exceptions=True)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         task = asyncio.create_task(_Link(self, self.connections, writer).run(reader))
         self._links.add(task)
         task.add_done_callback(self._links.discard)
+        # A link that is cancelled before its first step, or while it connects, cleans up nothing.
+        task.add_done_callback(lambda _: writer.transport.abort())
 
 
 class _Link:
