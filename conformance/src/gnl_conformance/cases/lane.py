@@ -241,6 +241,11 @@ async def an_empty_claim_costs_the_same_however_much_there_is(t: Trial) -> None:
 
 
 async def _cost_of_a_claim(t: Trial) -> int:
+    """The least of several: a store may send a hint in between, which is not what a claim costs."""
+    return min([await _cost_once(t) for _ in range(5)])
+
+
+async def _cost_once(t: Trial) -> int:
     before = int(t.store.inner.statements)  # type: ignore[attr-defined] # asked for by the caller
     t.equal(await t.claim(10), (), "grants of an empty claim")
     return int(t.store.inner.statements) - before  # type: ignore[attr-defined] # as above
