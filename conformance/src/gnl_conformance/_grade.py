@@ -12,8 +12,9 @@ from enum import StrEnum
 from gnl_conformance._case import Case, Tier
 from gnl_conformance._choice import one_of, seeds_of, seeds_text
 from gnl_conformance._harness import StoreConformance
+from gnl_conformance._spaces import check_spaces
 from gnl_conformance._trial import Trial
-from gnl_conformance._violation import NotApplicable, NotRun, Violation
+from gnl_conformance._violation import NotApplicable, NotRun, Violation, WrongAnswer
 
 STANDS = "deviation_still_stands"
 
@@ -70,6 +71,7 @@ def _judge(
     if not_about is not None:
         return Result.NOT_APPLICABLE, not_about, None
     try:
+        check_spaces(harness)
         with asyncio.Runner() as runner:
             runner.run(_run(harness, case))
     except Violation as violation:
@@ -79,10 +81,8 @@ def _judge(
     except (NotApplicable, NotRun) as reason:
         kind = Result.NOT_RUN if isinstance(reason, NotRun) else Result.NOT_APPLICABLE
         return kind, str(reason), None
-    except NotImplementedError as error:
-        return Result.ERROR, _not_written(error), None
     except Exception as error:
-        return Result.ERROR, f"{_last_words(error)}\nrun again: {again}", None
+        return Result.ERROR, _told(error, again), None
     return Result.PASSED, "", None
 
 
@@ -110,6 +110,14 @@ async def _run(harness: StoreConformance, case: Case) -> None:
             await case.body(trial)
     except TimeoutError as error:
         raise RuntimeError(f"a wait ended, or the case ran over {case.time_limit} s") from error
+
+
+def _told(error: Exception, again: str | None) -> str:
+    if isinstance(error, WrongAnswer):
+        return str(error)
+    if isinstance(error, NotImplementedError):
+        return _not_written(error)
+    return f"{_last_words(error)}\nrun again: {again}"
 
 
 def _not_written(error: NotImplementedError) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
+from gnl_conformance._answers import OF_JOBS, OF_STORE, answer_of
 from gnl_conformance._event_recorder import RecordedEvents
 from gnl_conformance._notes import brief, new_jobs, note
 from gnl_conformance._rule import Part
@@ -48,7 +49,9 @@ class RecordedJobs:
         max_depth: int | None = None,
         connection: object | None = None,
     ) -> Added | DepthRefused:
-        answer = await self._jobs.add(jobs, max_depth=max_depth, connection=connection)
+        answer = await answer_of(
+            OF_JOBS, "add", self._jobs.add(jobs, max_depth=max_depth, connection=connection)
+        )
         limit = "" if max_depth is None else f", {max_depth=}"
         bound = " in a transaction" if connection is not None else ""
         self._note(f"add({new_jobs(jobs)}{limit}){bound}", answer)
@@ -63,33 +66,37 @@ class RecordedJobs:
         *,
         max_attempts: int,
     ) -> Claimed:
-        answer = await self._jobs.claim(types, limit, ttl, worker, max_attempts=max_attempts)
+        answer = await answer_of(
+            OF_JOBS,
+            "claim",
+            self._jobs.claim(types, limit, ttl, worker, max_attempts=max_attempts),
+        )
         shown = [(g.id, f"token {g.token}", f"until {g.expires_at}") for g in answer.grants]
         self._note(f"claim({sorted(types)}, limit={limit}, ttl={ttl})", shown)
         return answer
 
     async def extend(self, holds: Sequence[Hold], ttl: Duration) -> tuple[Extension, ...]:
-        answer = await self._jobs.extend(holds, ttl)
+        answer = await answer_of(OF_JOBS, "extend", self._jobs.extend(holds, ttl))
         self._note(f"extend({brief(holds)}, ttl={ttl})", answer)
         return answer
 
     async def settle(self, outcomes: Sequence[Outcome]) -> tuple[Settlement, ...]:
-        answer = await self._jobs.settle(outcomes)
+        answer = await answer_of(OF_JOBS, "settle", self._jobs.settle(outcomes))
         self._note(f"settle({brief(outcomes)})", answer)
         return answer
 
     async def cancel(self, org_id: str | None, id: str) -> JobState | None:
-        answer = await self._jobs.cancel(org_id, id)
+        answer = await answer_of(OF_JOBS, "cancel", self._jobs.cancel(org_id, id))
         self._note(f"cancel({org_id!r}, {id!r})", answer)
         return answer
 
     async def revive(self, org_id: str | None, id: str) -> JobState | None:
-        answer = await self._jobs.revive(org_id, id)
+        answer = await answer_of(OF_JOBS, "revive", self._jobs.revive(org_id, id))
         self._note(f"revive({org_id!r}, {id!r})", answer)
         return answer
 
     async def get(self, org_id: str | None, id: str) -> JobRecord | None:
-        answer = await self._jobs.get(org_id, id)
+        answer = await answer_of(OF_JOBS, "get", self._jobs.get(org_id, id))
         self._note(f"get({org_id!r}, {id!r})", answer)
         return answer
 
@@ -101,19 +108,21 @@ class RecordedJobs:
         *,
         states: Collection[JobState] = (),
     ) -> JobPage:
-        answer = await self._jobs.page(scope, position, limit, states=states)
+        answer = await answer_of(
+            OF_JOBS, "page", self._jobs.page(scope, position, limit, states=states)
+        )
         shown = [(r.org_id, r.id) for r in answer.items], answer.position
         only = f", states={brief(states)}" if states else ""
         self._note(f"page({scope}, {position!r}, {limit}{only})", shown)
         return answer
 
     async def depth(self, org_id: str | None) -> int:
-        answer = await self._jobs.depth(org_id)
+        answer = await answer_of(OF_JOBS, "depth", self._jobs.depth(org_id))
         self._note(f"depth({org_id!r})", answer)
         return answer
 
     async def lanes(self) -> tuple[Lane, ...]:
-        answer = await self._jobs.lanes()
+        answer = await answer_of(OF_JOBS, "lanes", self._jobs.lanes())
         self._note("lanes()", answer)
         return answer
 
@@ -125,7 +134,11 @@ class RecordedJobs:
         keep: int | None = None,
         limit: int = 10_000,
     ) -> int:
-        answer = await self._jobs.prune(states, older_than=older_than, keep=keep, limit=limit)
+        answer = await answer_of(
+            OF_JOBS,
+            "prune",
+            self._jobs.prune(states, older_than=older_than, keep=keep, limit=limit),
+        )
         self._note(f"prune({brief(states)}, {older_than=}, {keep=}, {limit=})", answer)
         return answer
 
@@ -149,19 +162,20 @@ class RecordedStore:
         return self.inner.capabilities
 
     async def now(self) -> Instant:
-        return await self.inner.now()
+        return await answer_of(OF_STORE, "now", self.inner.now())
 
     async def schema(self) -> SchemaVersion:
-        return await self.inner.schema()
+        return await answer_of(OF_STORE, "schema", self.inner.schema())
 
     async def upgrade(self) -> SchemaVersion:
-        return await self.inner.upgrade()
+        return await answer_of(OF_STORE, "upgrade", self.inner.upgrade())
 
     async def listen(self, wake: Callable[[], None]) -> None:
-        await self.inner.listen(wake)
+        await answer_of(OF_STORE, "listen", self.inner.listen(wake))
 
     async def sibling(self) -> RecordedStore:
-        return RecordedStore(await self.inner.sibling(), self.notes)
+        sibling = await answer_of(OF_STORE, "sibling", self.inner.sibling())
+        return RecordedStore(sibling, self.notes)
 
     async def close(self) -> None:
         await self.inner.close()

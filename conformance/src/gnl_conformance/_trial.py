@@ -83,8 +83,9 @@ class Trial(EventTrial):
     async def _fresh(self, space: str) -> AsyncIterator[RecordedStore]:
         self._spaces.append(space)
         async with self.harness.connect(space) as store:
-            await store.upgrade()
-            yield RecordedStore(store, self._notes)
+            recorded = RecordedStore(store, self._notes)
+            await recorded.upgrade()
+            yield recorded
 
     @property
     def jobs(self) -> RecordedJobs:
@@ -177,8 +178,9 @@ class Trial(EventTrial):
 
     async def settle(self, grant: Grant, verdict: Verdict) -> JobState | None:
         """Settle one grant; the state that the job is in afterwards."""
-        (settlement,) = await self.jobs.settle([Outcome(grant.hold, verdict)])
-        return settlement.state
+        settlements = await self.jobs.settle([Outcome(grant.hold, verdict)])
+        self.check(len(settlements) == 1, f"settle answered {settlements} to one outcome")
+        return settlements[0].state
 
     async def finish(self, *grants: Grant) -> None:
         """Settle grants as done."""

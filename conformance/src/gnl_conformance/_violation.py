@@ -47,6 +47,10 @@ class Violation(AssertionError):
         return "\n".join(lines)
 
 
+class WrongAnswer(Exception):
+    """A harness or a method answers what no case can go on with; the message says what."""
+
+
 class NotRun(Exception):
     """A case could not be run here; the message says what is missing."""
 

@@ -101,7 +101,7 @@ def judge(
     """The verdict and the reason for it."""
     broken = _rules_of(grades, _BROKEN)
     if broken:
-        return FAIL, f"broken: {', '.join(broken)}"
+        return FAIL, _one_error(grades) or f"broken: {', '.join(broken)}"
     not_run = _rules_of(grades, {Result.NOT_RUN.value})
     if required and not_run:
         return FAIL, f"required, but not run: {', '.join(not_run)}"
@@ -112,6 +112,13 @@ def judge(
         return FAIL, "; ".join(untrue)
     gaps = _gaps(grades, expected)
     return (PARTIAL, "; ".join(gaps)) if gaps else (CONFORMS, "")
+
+
+def _one_error(grades: Sequence[Grade]) -> str:
+    """The error that every case ended with that was begun, if it was one and the same."""
+    began = {(one.outcome, one.why) for one in grades if one.outcome in _GRADED}
+    ((outcome, why),) = began if len(began) == 1 else {("", "")}
+    return why if outcome == Result.ERROR.value and "\n" not in why else ""
 
 
 def _nothing_graded(grades: Sequence[Grade]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from gnl_conformance._violation import WrongAnswer
 from gnl_conformance.model.difference import Difference
 from gnl_core.spi import Hold, Instant, JobStore, StoreError
 
@@ -40,7 +41,7 @@ class Sides:
         expected = await call(self.reference)
         try:
             return await call(self.ours), expected
-        except (StoreError, Difference):
+        except (StoreError, WrongAnswer, Difference):
             raise
         except Exception as error:
             sentence = f"a call raised {type(error).__name__}: {error}"
