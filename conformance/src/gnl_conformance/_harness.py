@@ -44,8 +44,11 @@ class StoreConformance:
             @asynccontextmanager
             async def connect(self, space):
                 host, port = self.address
-                async with RedisStore(f"redis://{host}:{port}", prefix=space) as store:
+                store = await open_redis(f"redis://{host}:{port}", prefix=space)
+                try:
                     yield store
+                finally:
+                    await store.close()
 
     Capabilities are facts about the environment; none of them excuses a promise.
     A store that breaks a rule says so by `deviations`, from a rule's id to a link that explains
@@ -53,22 +56,32 @@ class StoreConformance:
     """
 
     capabilities: ClassVar[set[Capability] | frozenset[Capability]] = frozenset()
+    """Those of the store, exactly as it says itself."""
     parts: ClassVar[set[Part] | frozenset[Part]] = frozenset({Part.JOBS})
     """What the store keeps. It is graded for these parts, and the verdict names them."""
     deviations: ClassVar[Mapping[str, str]] = {}
+    """Rules that the store is known to break, each with a link that explains it."""
     one_writer: ClassVar[bool] = False
     """True for a database that lets one open transaction write at a time."""
     seconds: float = 10.0
-    """How long the process tier torments the store."""
+    """How long the process tier torments the store; an option of the run (`--seconds`) beats it.
+
+    In less than 5 seconds some of it is not run.
+    """
     seeds: range = range(20)
-    """What the model tier tries; the first one makes the choices of the process tier."""
+    """What the model tier tries, five scripts a seed; the first one makes the choices of the
+    process tier. `--seeds` beats it."""
     worlds: range = range(200)
-    """The seeds of the worlds that the world tier plays."""
+    """The seeds of the worlds that the world tier plays, one world a seed. `--seeds` beats it."""
     _worker: ClassVar[type[Worker]] = Worker
     _proxy: tuple[str, int] | None = None
 
     def connect(self, space: str) -> AbstractAsyncContextManager[Store]:
-        """Open the store; the same space is the same data, from any process."""
+        """Open the store, and close it afterwards, also when the case fails.
+
+        The same space is the same data, from any process. A space is up to 40
+        lower-case ASCII letters and digits, and begins with a letter.
+        """
         raise NotImplementedError("say in `connect` how your store is opened")
 
     async def drop(self, space: str) -> None:
@@ -96,7 +109,12 @@ class StoreConformance:
         )
 
     async def restart_server(self) -> None:
-        """Kill the server and start it again. Overridden only where the harness owns it."""
+        """Kill the server and start it again. Overridden only where the harness owns it.
+
+        Called in the process that grades, at most once in a storm, while children of it are at
+        work. Return when the server answers again, at the same address; do not block the event
+        loop. A server that is dead already is only started.
+        """
 
     def server(self) -> tuple[str, int] | None:
         """Host and port where the store's server listens. None for a store without a server.

@@ -23,7 +23,9 @@ class StoreError(GnlError):
 class StoreUnavailable(StoreError):
     """The store gave no clear answer; the call may or may not have happened.
 
-    Calls are safe to repeat: ids, tokens and conditional writes make a second one harmless.
+    Calls are safe to repeat: ids, tokens and conditional writes make a second one harmless. But
+    a second one is answered as such: a settlement that a driver repeats by itself is answered as
+    lost. So the caller repeats, not the store.
     """
 
 
@@ -32,7 +34,10 @@ class StoreRejected(StoreError):
 
 
 class SchemaMismatch(GnlError):
-    """The tables in the store are not of the version that this library needs."""
+    """The tables in the store are not of the version that this library needs.
+
+    gnl itself raises it, by what `Store.schema` answers. A store never does.
+    """
 
     def __init__(self, message: str, *, found: int, needed: int) -> None:
         super().__init__(message)

@@ -54,6 +54,8 @@ from gnl_core.spi.job_values import Duration, Extension
 class EventStore(Protocol):
     """Events in a store. Every method is one decision, taken atomically on the store's clock.
 
+    All that one call writes has one instant, which is read once.
+
     Methods raise `StoreUnavailable` (outcome unknown, safe to repeat) and `StoreRejected`
     (no effect), nothing else. A lost race is an answer, never an error.
     """

@@ -54,6 +54,9 @@ from gnl_core.spi.job_values import (
 class JobStore(Protocol):
     """Jobs in a store. Every method is one decision, taken atomically on the store's clock.
 
+    All that one call writes has one instant, which is read once: two outcomes of one `settle`
+    finish at the same time.
+
     Methods raise `StoreUnavailable` (outcome unknown, safe to repeat) and `StoreRejected`
     (no effect), nothing else. A lost race is an answer, never an error.
     """

@@ -76,7 +76,8 @@ class Store(Protocol):
     async def listen(self, wake: Callable[[], None]) -> None:
         """Call `wake` (on this event loop) whenever work may have become ready; never returns.
 
-        Hints may be lost, doubled or wrong. Raises `StoreUnavailable` when the source is gone;
+        Hints may be lost, doubled or wrong: call it once when hints begin to arrive, for what
+        came before. Raises `StoreUnavailable` when the source is gone;
         the caller polls, and listens again. Only called on stores with WAKE_UPS.
         """
         ...
