@@ -100,9 +100,9 @@ def test_what_a_short_run_did_not_see_is_not_run_and_what_a_long_one_did_not_is_
 ) -> None:
     harness, storm = Still(), Storm(History(UNANSWERED), 7)
     harness.seconds = 3.0
-    with pytest.raises(NotRun, match=r"3 s prove nothing: run longer, at least 5 seconds"):
+    with pytest.raises(NotRun, match=r"3 s prove nothing: run longer, at least 4 seconds"):
         judge_storm(harness, storm, prop)
-    harness.seconds = 5.0
+    harness.seconds = 4.0
     with pytest.raises(Violation) as broken:
         judge_storm(harness, storm, prop)
     assert (broken.value.rule, broken.value.seed) == (prop.rule, 7)

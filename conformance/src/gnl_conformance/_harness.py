@@ -66,7 +66,7 @@ class StoreConformance:
     seconds: float = 10.0
     """How long the process tier torments the store; an option of the run (`--seconds`) beats it.
 
-    In less than 5 seconds some of it is not run.
+    In less than 4 seconds some of it is not run.
     """
     seeds: range = range(20)
     """What the model tier tries, five scripts a seed; the first one makes the choices of the

@@ -11,7 +11,7 @@ from gnl_conformance.checker import Property
 from gnl_conformance.process.driver import Storm
 from gnl_core.spi import Store
 
-LEAST_SECONDS: Final = 5.0
+LEAST_SECONDS: Final = 4.0
 """In less, leases may not have run out under a slow store, whatever it does."""
 
 _LOOKS: Final = 10
