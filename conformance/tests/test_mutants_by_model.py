@@ -12,7 +12,7 @@ from gnl_conformance.model.run import run_model
 from gnl_conformance.mutants.by_model import KILLED, LEFT, SEEDS
 from gnl_conformance.mutants.registry import all_mutants
 
-OF_ONE_STORE = ("lease.token", "attempt.run", "enqueue.order", "enqueue.once")
+OF_ONE_STORE = ("lease.token", "attempt.run", "enqueue.order", "enqueue.once", "store.clock")
 """Rules that a store can break by what it says itself."""
 FAMILIES = {rule.partition(".")[0] for rule in RULES_NAMED}
 HARNESSES = {
