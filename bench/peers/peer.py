@@ -35,10 +35,12 @@ def payload(i: int, t0: int = 0) -> Payload:
 class Peer:
     """What a contender implements; timing, counting and reporting are done here."""
 
-    def __init__(self, target: str, variant: str, name: str = "") -> None:
+    name = "c0"
+    """Of a consumer of events."""
+
+    def __init__(self, target: str, variant: str) -> None:
         self.target = target
         self.variant = variant
-        self.name = name
 
     async def setup(self) -> None:
         """Make the tables, in an empty database."""
@@ -201,6 +203,8 @@ def main(peer: type[Peer]) -> None:
     parser.add_argument("--wait", type=float, default=0.0)
     parser.add_argument("--interval", type=float, default=0.05)
     options = parser.parse_args()
-    asyncio.run(_run(peer(options.target, options.variant, options.name), options))
+    one = peer(options.target, options.variant)
+    one.name = options.name
+    asyncio.run(_run(one, options))
     sys.stdout.flush()
     os._exit(0)  # leave at once: some libraries keep threads
