@@ -49,6 +49,15 @@ class Storage:
         return f"<Storage {where}>"
 
 
+def work_of(storage: object) -> Store:
+    """The store of `storage`. Raises `InvalidInput` for what is no storage."""
+    if not isinstance(storage, Storage):
+        raise InvalidInput(
+            f"storage is a {type(storage).__name__}; give what open_storage() answers"
+        )
+    return storage.work
+
+
 class _Opening:
     """What `open_storage` gives: to be awaited, or entered with ``async with``."""
 

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from gnl_core.cli._print import print_json, print_rows, printable
+from gnl_core.cli._answers import for_each, print_page
+from gnl_core.cli._print import print_json, print_rows
 from gnl_core.cli._print_events import (
     consumer_as_json,
     dead_as_json,
@@ -14,15 +15,13 @@ from gnl_core.cli._print_events import (
     print_dead,
     topic_as_json,
 )
-from gnl_core.cli._run import AsJson, ExitCode, Org, StoreUrl, on_storage
+from gnl_core.cli._run import AsJson, Org, StoreUrl, on_storage
 from gnl_core.events import (
-    ReleaseAnswer,
     list_consumers,
     list_dead_events,
     list_topics,
     retry_dead_event,
 )
-from gnl_core.storage import Storage
 
 events = typer.Typer(no_args_is_help=True, help="Topics, consumers, and events that failed.")
 
@@ -74,13 +73,7 @@ def dead_command(
         store,
         lambda storage: list_dead_events(storage.work, topic, consumer, cursor=cursor, limit=limit),
     )
-    if as_json:
-        items = [dead_as_json(event) for event in found.items]
-        print_json({"items": items, "next_cursor": found.next_cursor})
-        return
-    print_dead(found.items)
-    if found.next_cursor is not None:
-        typer.echo(f"more with: --cursor={found.next_cursor}", err=True)
+    print_page(found, print_dead, dead_as_json if as_json else None)
 
 
 @events.command("retry")
@@ -94,18 +87,10 @@ def retry_command(
     as_json: AsJson = False,
 ) -> None:
     """Hand quarantined events back: due now, fresh budget. Exits 1 unless all were."""
-
-    async def retry_all(storage: Storage) -> dict[str, ReleaseAnswer]:
-        return {
-            id_: await retry_dead_event(storage.work, topic, consumer, id_, org_id=org)
-            for id_ in dict.fromkeys(ids)
-        }
-
-    answers = on_storage(store, retry_all)
-    if as_json:
-        print_json([{"id": i, "org_id": org, "answer": str(a)} for i, a in answers.items()])
-    else:
-        for id_, answer in answers.items():
-            typer.echo(f"{printable(id_)}: {answer}")
-    if not all(answers.values()):
-        raise typer.Exit(ExitCode.NOT_DONE)
+    for_each(
+        store,
+        ids,
+        org,
+        as_json,
+        lambda work, event: retry_dead_event(work, topic, consumer, event, org_id=org),
+    )

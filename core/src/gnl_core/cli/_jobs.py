@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from typing import Annotated, TypeAlias
 
 import typer
 
+from gnl_core.cli._answers import for_each, print_page
 from gnl_core.cli._print import (
     job_as_json,
     lane_as_json,
@@ -14,14 +15,11 @@ from gnl_core.cli._print import (
     print_jobs,
     print_json,
     print_lanes,
-    printable,
 )
 from gnl_core.cli._run import AsJson, ExitCode, Org, StoreUrl, fail, on_storage
 from gnl_core.queue import (
-    CancelAnswer,
     JobInfo,
     Page,
-    RetryAnswer,
     cancel_job,
     get_job,
     list_all_jobs,
@@ -29,13 +27,12 @@ from gnl_core.queue import (
     list_lanes,
     retry_job,
 )
-from gnl_core.spi import JobState, Store
+from gnl_core.spi import JobState
 from gnl_core.storage import Storage
 
 jobs = typer.Typer(no_args_is_help=True, help="List, show, retry and cancel jobs.")
 
 Ids: TypeAlias = Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of jobs.")]
-_Answer: TypeAlias = CancelAnswer | RetryAnswer
 
 
 @jobs.command("list")
@@ -63,13 +60,7 @@ def list_command(
         return list_jobs(storage.work, org, cursor=cursor, limit=limit, state=state)
 
     found = on_storage(store, page)
-    if as_json:
-        items = [job_as_json(job) for job in found.items]
-        print_json({"items": items, "next_cursor": found.next_cursor})
-        return
-    print_jobs(found.items)
-    if found.next_cursor is not None:
-        typer.echo(f"more with: --cursor={found.next_cursor}", err=True)
+    print_page(found, print_jobs, job_as_json if as_json else None)
 
 
 @jobs.command("show")
@@ -92,13 +83,13 @@ def show_command(
 @jobs.command("retry")
 def retry_command(store: StoreUrl, ids: Ids, org: Org = None, as_json: AsJson = False) -> None:
     """Revive dead jobs: same id, same run, fresh budget. Exits 1 unless all were dead."""
-    _for_each(store, ids, org, as_json, lambda work, job: retry_job(work, job, org_id=org))
+    for_each(store, ids, org, as_json, lambda work, job: retry_job(work, job, org_id=org))
 
 
 @jobs.command("cancel")
 def cancel_command(store: StoreUrl, ids: Ids, org: Org = None, as_json: AsJson = False) -> None:
     """Cancel jobs: waiting ones never start, running ones are told. Exits 1 unless all were."""
-    _for_each(store, ids, org, as_json, lambda work, job: cancel_job(work, job, org_id=org))
+    for_each(store, ids, org, as_json, lambda work, job: cancel_job(work, job, org_id=org))
 
 
 def lanes_command(store: StoreUrl, as_json: AsJson = False) -> None:
@@ -108,27 +99,6 @@ def lanes_command(store: StoreUrl, as_json: AsJson = False) -> None:
         print_json([lane_as_json(lane) for lane in lanes])
     else:
         print_lanes(lanes)
-
-
-def _for_each(
-    store: str,
-    ids: list[str],
-    org: str | None,
-    as_json: bool,
-    act: Callable[[Store, str], Awaitable[_Answer]],
-) -> None:
-    async def act_on_all(storage: Storage) -> dict[str, _Answer]:
-        return {job: await act(storage.work, job) for job in dict.fromkeys(ids)}
-
-    answers = on_storage(store, act_on_all)
-    if as_json:
-        items = [{"id": job, "org_id": org, "answer": str(a)} for job, a in answers.items()]
-        print_json(items)
-    else:
-        for job, answer in answers.items():
-            typer.echo(f"{printable(job)}: {answer}")
-    if not all(answers.values()):
-        raise typer.Exit(ExitCode.NOT_DONE)
 
 
 def _unknown(id: str, org: str | None) -> str:

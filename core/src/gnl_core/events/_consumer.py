@@ -9,14 +9,13 @@ from typing import ClassVar, Final
 from gnl_core._counts import to_count
 from gnl_core._durations import Seconds, to_duration
 from gnl_core.backoff import RetryDelay, exponential, to_backoff
-from gnl_core.errors import InvalidInput
 from gnl_core.events._deliveries_boundary import DeliveriesBoundary, Subscription
 from gnl_core.events._handlers import Handler
 from gnl_core.events._start import StartAt, to_start
 from gnl_core.ids import check_name
 from gnl_core.runtime import OnRevoke, Service, check_handler, engine_options
 from gnl_core.spi import EventGrant, EventVerdict
-from gnl_core.storage import Storage
+from gnl_core.storage import Storage, work_of
 
 DEFAULT_BACKOFF: Final = exponential(60, factor=2, cap=3_600, jitter=0)
 """60 s, 120 s, 240 s, ... up to an hour."""
@@ -72,10 +71,7 @@ class Consumer(Service[EventGrant, EventVerdict]):
         poll_longest: Seconds = 6.4,
         holder: str | None = None,
     ) -> None:
-        if not isinstance(storage, Storage):
-            raise InvalidInput(
-                f"storage is a {type(storage).__name__}; give what open_storage() answers"
-            )
+        store = work_of(storage)
         check_handler(handler, "the handler", "(payload, meta)")
         self._handler = handler
         self.topic = check_name(topic, "topic")
@@ -100,9 +96,7 @@ class Consumer(Service[EventGrant, EventVerdict]):
             poll_longest=poll_longest,
             on_revoke=on_revoke,
         )
-        super().__init__(
-            storage.work, options, None if holder is None else check_name(holder, "holder")
-        )
+        super().__init__(store, options, None if holder is None else check_name(holder, "holder"))
         self.holder, self.name = self.name, self._subscription.consumer
 
     def _boundary(self) -> DeliveriesBoundary:

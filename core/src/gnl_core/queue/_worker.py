@@ -10,13 +10,12 @@ from typing import ClassVar
 from gnl_core._counts import check_count, to_count
 from gnl_core._durations import Seconds, to_duration
 from gnl_core.backoff import RetryDelay, to_backoff
-from gnl_core.errors import InvalidInput
 from gnl_core.queue._handlers import Handler, check_handlers
 from gnl_core.queue._jobs_boundary import JobsBoundary
 from gnl_core.queue._pruner import Pruner
 from gnl_core.runtime import OnRevoke, Service, engine_options
 from gnl_core.spi import Grant, Verdict
-from gnl_core.storage import Storage
+from gnl_core.storage import Storage, work_of
 
 
 class Worker(Service[Grant, Verdict]):
@@ -69,10 +68,7 @@ class Worker(Service[Grant, Verdict]):
         prune_keep: int | None = None,
         name: str | None = None,
     ) -> None:
-        if not isinstance(storage, Storage):
-            raise InvalidInput(
-                f"storage is a {type(storage).__name__}; give what open_storage() answers"
-            )
+        store = work_of(storage)
         self._handlers = check_handlers(handlers)
         self._ttl = to_duration(ttl, "ttl")
         self._max_attempts = to_count(max_attempts, "max_attempts", least=1)
@@ -89,12 +85,12 @@ class Worker(Service[Grant, Verdict]):
             on_revoke=on_revoke,
         )
         self._pruner = Pruner(
-            storage.work,
+            store,
             None if prune_after is None else to_duration(prune_after, "prune_after"),
             check_count(prune_keep, "prune_keep", least=0),
             self._machine.random,
         )
-        super().__init__(storage.work, options, name)
+        super().__init__(store, options, name)
 
     def _boundary(self) -> JobsBoundary:
         return JobsBoundary(
