@@ -41,6 +41,7 @@ from gnl_store_postgres._event_holds import (
     extensions,
     settlements,
 )
+from gnl_store_postgres._home import Home
 from gnl_store_postgres._scripts import quoted
 from gnl_store_postgres._tables import postgres_dialect, postgres_tables
 from gnl_store_postgres._wakeups import Hints
@@ -58,7 +59,7 @@ class PostgresEvents:
         self._channel = channel
         self._hints = hints
         self._name = quoted(schema)
-        self._home: str | None = None
+        self._home = Home(database, self._name)
         self._append, self._append_one, self._deliver, self._settle, self._extend = (
             sql.replace("{schema}", self._name)
             for sql in (APPEND, APPEND_ONE, DELIVER, SETTLE, EXTEND)
@@ -79,7 +80,7 @@ class PostgresEvents:
             return Appended(())
         if connection is not None:
             caller = await recognise(connection)
-            last = (await self._home_name(), self._channel)
+            last = (await self._home.name(), self._channel)
             batch = event_batch(events)
             rows = await caller.fetch(self._append, *batch, max_depth, False, *last)
             return appended(rows, len(events), max_depth)
@@ -190,12 +191,6 @@ class PostgresEvents:
         sql = f"select {self._name}.gnl_number_all($1::text)"
         while (await self._database.fetch(sql, topic))[0][0]:
             pass
-
-    async def _home_name(self) -> str:
-        if self._home is None:
-            rows = await self._database.fetch(f"select {self._name}.gnl_home()")
-            self._home = rows[0][0]
-        return self._home
 
 
 class _Upkeep:

@@ -43,6 +43,7 @@ from gnl_store_postgres._holds import (
     holds_of,
     settlements,
 )
+from gnl_store_postgres._home import Home
 from gnl_store_postgres._scripts import quoted
 from gnl_store_postgres._tables import postgres_dialect, postgres_tables, visible
 from gnl_store_postgres._wakeups import Hints
@@ -62,7 +63,7 @@ class PostgresJobs:
         self._channel = channel
         self._hints = hints
         self._name = quoted(schema)
-        self._home: str | None = None
+        self._home = Home(database, self._name)
         self._starts: dict[tuple[str, ...], ScanStart] = {}
         self._add, self._add_one, self._open_lanes, self._claim, self._settle, self._extend = (
             self._sql(sql) for sql in (ADD, ADD_ONE, OPEN_LANES, CLAIM, SETTLE, EXTEND)
@@ -114,11 +115,8 @@ class PostgresJobs:
         self, connection: object, jobs: Sequence[NewJob], max_depth: int | None
     ) -> Added | DepthRefused:
         caller = await recognise(connection)
-        if self._home is None:
-            rows = await self._database.fetch(f"select {self._name}.gnl_home()")
-            self._home = rows[0][0]
         batch = batch_of(jobs)
-        last = (self._home, self._channel)
+        last = (await self._home.name(), self._channel)
         answer = await caller.fetch(self._add, *batch, max_depth, False, False, *last)
         lanes = lanes_to_open(answer)
         if lanes is not None:
